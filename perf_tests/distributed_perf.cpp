@@ -252,12 +252,10 @@ void add_solve(const std::string& name, const std::string& method, int repetitio
       return seconds;
     });
   };
-  CgOptions single_reduction, pipelined;
+  CgOptions single_reduction;
   single_reduction.single_reduction = true;
-  pipelined.variant = CgVariant::pipelined;
   add_cg("cg", {});
   add_cg("single_reduction_cg", single_reduction);
-  add_cg("pipelined_cg", pipelined);
 }
 
 /// What the run is of, and what one rank has of it at most.

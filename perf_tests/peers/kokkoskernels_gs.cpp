@@ -8,7 +8,7 @@
 #include <prekond/krylov/richardson.hpp>
 #include <prekond/matrix/generate.hpp>
 #include <prekond/matrix/spmv.hpp>
-#include <prekond/precond/multicolor_ssor.hpp>
+#include <prekond/precond/multicolor_gs.hpp>
 
 #include <KokkosKernels_config.h>
 #include <KokkosKernels_Handle.hpp>
@@ -148,10 +148,10 @@ void run(int argc, char** argv) {
   std::printf("%s: %lld rows, %lld entries; %s, %d symmetric sweeps, omega %g\n", spec.c_str(),
               static_cast<long long>(problem.a.num_rows), static_cast<long long>(problem.a.nnz()),
               problem.solver.c_str(), sweeps, omega);
-  MulticolorSsorOptions options;
+  MulticolorGsOptions options = MulticolorGsOptions::symmetric();
   options.sweeps = sweeps;
   options.omega = omega;
-  MulticolorSsor<double, Space> ours(options);
+  MulticolorGs<double, Space> ours(options);
   measure(
       problem, ours, [&] { ours.symbolic(space, problem.a); }, [&] { ours.numeric(space, problem.a); });
   std::printf("%-28s %d colours\n", "", ours.coloring().num_colors);

@@ -14,7 +14,7 @@ namespace {
 
 using impl::row_search::Part;
 
-/// What a result has to fit.
+/// The limits that a result has to fit.
 struct Budget {
   Part part;
   int k;

@@ -183,6 +183,37 @@ TEST(OptionsTest, AnUnknownNameIsRefusedAndTheNearestNamed) {
   EXPECT_THAT(refused({{"Steps", std::int64_t(1)}}), HasSubstr("'steps'"));
 }
 
+struct RenamedOptions {
+  int budget = 3;
+  LocalOptions local;
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    visit("budget", budget, 0, 9, "a number");
+    visit.formerly("bytes");
+    visit.formerly("memory");
+    visit.nested("local", local);
+  }
+};
+
+TEST(OptionsTest, AFormerNameSetsTheOptionAndIsNotListed) {
+  RenamedOptions options;
+  const auto fields = OptionFields::of(options);
+  fields.set({{"memory", std::int64_t(5)}}, "toy");
+  EXPECT_EQ(options.budget, 5);
+  EXPECT_TRUE(fields.knows("bytes"));
+  EXPECT_EQ(fields.values().count("memory"), 0u);
+  EXPECT_EQ(fields.values().at("budget"), OptionValue(std::int64_t(5)));
+  EXPECT_THAT(message_of<OptionError>([&] {
+                fields.set({{"bytes", std::int64_t(10)}}, "toy");
+              }),
+              HasSubstr("'budget' = 10 is out of its range"));
+  EXPECT_EQ(message_of<OptionError>([&] {
+              fields.set({{"budget", std::int64_t(1)}, {"memory", std::int64_t(2)}}, "toy");
+            }),
+            "options 'budget' and 'memory' are names of the option 'budget'; give one of them");
+  EXPECT_EQ(options.budget, 5);
+}
+
 TEST(OptionsTest, AWrongTypeIsRefused) {
   const auto text = [](const char* value) { return OptionValue(std::string(value)); };
   const std::vector<std::pair<OptionMap, std::string>> cases = {

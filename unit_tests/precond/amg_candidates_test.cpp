@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "precond/multigrid/candidates.hpp"
+#include "precond/multigrid/relaxed_candidates.hpp"
 
 #include "testing/amg_cases.hpp"
 #include "testing/spaces.hpp"

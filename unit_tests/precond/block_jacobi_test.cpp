@@ -579,12 +579,12 @@ TYPED_TEST(BlockJacobiTest, InversesThatTakeTooMuchMemoryAreRefused) {
   const std::string bytes = is_host_space<TypeParam> ? "80000" : "102400";
   EXPECT_THAT(message_of<InputError>([&] {
                 made_block_jacobi<double, TypeParam>(
-                    {{"num_blocks", std::int64_t(1)}, {"local.inverse_bytes", std::int64_t(1024)}})
+                    {{"num_blocks", std::int64_t(1)}, {"local.memory_budget", std::int64_t(1024)}})
                     ->symbolic(space, a);
               }),
               HasSubstr("blocks of up to 100 rows take " + bytes +
-                        " bytes; local.inverse_bytes = 1024 are allowed. "
-                        "Choose smaller blocks, or set local.inverse_bytes = " +
+                        " bytes; local.memory_budget = 1024 are allowed. "
+                        "Choose smaller blocks, or set local.memory_budget = " +
                         bytes));
 }
 

@@ -247,7 +247,7 @@ TYPED_TEST(FactorSolvesTest, BothAreExactWhereOneDivergesAtTheOthersSweeps) {
       pattern.upper = graph_of<TypeParam>(t);
       pattern.is_symmetric = true;
       const auto ones = to_device<TypeParam>(std::vector<double>(n.num_rows, 1));
-      impl::relaxation::Factors<double, TypeParam> factors;
+      impl::sweeps::Factors<double, TypeParam> factors;
       factors.lower = to_device<TypeParam>(n.values);
       factors.upper = to_device<TypeParam>(t.values);
       factors.row_scale = factors.pivots = ones;

@@ -342,10 +342,10 @@ TYPED_TEST(IluTest, IcRefusesWhatIsNotSymmetricPositive) {
                 HasSubstr("the diagonal entry of row 2"));
   }
   const auto large =
-      create_preconditioner<double, TypeParam>("iluk", {{"pattern_bytes", std::int64_t(1024)}});
+      create_preconditioner<double, TypeParam>("iluk", {{"memory_budget", std::int64_t(1024)}});
   EXPECT_THAT(message_of<InputError>(
                   [&] { large->numeric(TypeParam(), to_device<TypeParam>(generated("poisson2d:9"))); }),
-              HasSubstr("raise pattern_bytes"));
+              HasSubstr("raise memory_budget"));
 }
 
 TYPED_TEST(IluTest, AllLevelsOfFillAreTheExactFactors) {

@@ -98,9 +98,9 @@ TYPED_TEST(IlutTest, RowsOutgrowTheirRoomsAndAreGoneOnWith) {
         EXPECT_TRUE(grown.factors == roomy.factors);
         EXPECT_GT(grown.launches, 1);
       }
-      rules.work_bytes = 1024;
+      rules.memory_budget = 1024;
       EXPECT_THAT(message_of<InputError>([&] { made<double, TypeParam>(host, rules); }),
-                  HasSubstr("work_bytes is 1024"));
+                  HasSubstr("memory_budget is 1024"));
     }
   }
 }
@@ -404,10 +404,11 @@ TYPED_TEST(IlutTest, SaysWhatItIs) {
   }
   EXPECT_THROW((create_preconditioner<double, TypeParam>("ilut", {{"tau", -1.0}})), OptionError);
   EXPECT_THROW((create_preconditioner<double, TypeParam>("ilut", {{"p", std::int64_t(-1)}})), OptionError);
-  const auto small = create_preconditioner<double, TypeParam>("ilut", {{"work_bytes", std::int64_t(1024)}});
+  const auto small =
+      create_preconditioner<double, TypeParam>("ilut", {{"memory_budget", std::int64_t(1024)}});
   EXPECT_THAT(message_of<InputError>(
                   [&] { small->numeric(TypeParam(), to_device<TypeParam>(generated("poisson2d:9"))); }),
-              HasSubstr("work_bytes is 1024"));
+              HasSubstr("memory_budget is 1024"));
 }
 
 TYPED_TEST(IlutTest, ARankWithoutRowsHasNothingToDo) {

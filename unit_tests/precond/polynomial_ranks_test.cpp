@@ -2,9 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // Polynomials over ranks, by ranks in one process: they are those of the whole matrix, as one rank has them.
-#include <prekond/precond/chebyshev.hpp>
-#include <prekond/precond/ls_polynomial.hpp>
-#include <prekond/precond/neumann.hpp>
+#include <prekond/precond/polynomial.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -195,7 +193,7 @@ TYPED_TEST(PolynomialRanksTest, AllRanksFindTheSpectrumOfOneRank) {
     const Setup setup{"ls_polynomial", {{"bounds", bounds}}};
     const auto serial = on_one_rank<TypeParam>(setup, whole);
     const auto spectrum_of = [](const Method<TypeParam>& method) {
-      return dynamic_cast<const LsPolynomial<double, TypeParam>&>(method).spectrum();
+      return dynamic_cast<const PolynomialPreconditioner<double, TypeParam>&>(method).spectrum();
     };
     const Spectrum expected = spectrum_of(*serial);
     for (const Parts& parts : partitions(whole.num_rows))

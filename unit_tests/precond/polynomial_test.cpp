@@ -14,9 +14,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <prekond/precond/chebyshev.hpp>
-#include <prekond/precond/ls_polynomial.hpp>
-#include <prekond/precond/neumann.hpp>
+#include <prekond/precond/polynomial.hpp>
 
 #include <cmath>
 
@@ -173,16 +171,16 @@ template <class Scalar, class Space>
 std::vector<Method<Scalar, Space>> methods(int k, double l, double u, Storage storage = Storage::full) {
   std::vector<Method<Scalar, Space>> list;
   if (k > 0) {
-    LsPolynomialOptions options{.degree = k, .lambda_min = l, .lambda_max = u, .storage = storage};
+    const PolynomialOptions options{.degree = k, .lambda_min = l, .lambda_max = u, .storage = storage};
     list.push_back(
-        {"ls_polynomial", std::make_unique<LsPolynomial<Scalar, Space>>(options),
+        {"ls_polynomial", std::make_unique<PolynomialPreconditioner<Scalar, Space>>(options),
          [=](const ReferenceScaled& b, const Long& r) { return reference_least_squares(b, r, l, u, k); }});
   }
-  for (const auto kind : {ChebyshevKind::fourth, ChebyshevKind::fourth_optimized}) {
-    const ChebyshevOptions options{.kind = kind, .degree = k, .lambda_max = u, .storage = storage};
-    const auto weights =
-        kind == ChebyshevKind::fourth ? std::vector<double>(k + 1, 1.0) : polynomials::optimal_weights(k + 1);
-    list.push_back({"fourth", std::make_unique<Chebyshev<Scalar, Space>>(options),
+  for (const auto kind : {PolynomialKind::fourth, PolynomialKind::fourth_optimized}) {
+    const PolynomialOptions options{.kind = kind, .degree = k, .lambda_max = u, .storage = storage};
+    const auto weights = kind == PolynomialKind::fourth ? std::vector<double>(k + 1, 1.0)
+                                                        : polynomials::optimal_weights(k + 1);
+    list.push_back({"fourth", std::make_unique<PolynomialPreconditioner<Scalar, Space>>(options),
                     [=](const ReferenceScaled& b, const Long& r) {
                       return reference_fourth_kind([&](const Long& x) { return b(x); }, r, u, weights);
                     }});
@@ -190,8 +188,8 @@ std::vector<Method<Scalar, Space>> methods(int k, double l, double u, Storage st
   const double omega = 1.3 / u;
   list.push_back(
       {"neumann",
-       std::make_unique<Neumann<Scalar, Space>>(
-           NeumannOptions{.degree = k, .omega = omega, .storage = storage}),
+       std::make_unique<PolynomialPreconditioner<Scalar, Space>>(PolynomialOptions{
+           .kind = PolynomialKind::neumann, .degree = k, .omega = omega, .storage = storage}),
        [=](const ReferenceScaled& b, const Long& r) { return reference_neumann(b, r, omega, k); }});
   return list;
 }
@@ -310,9 +308,9 @@ TYPED_TEST(PolynomialTest, OfHermitianMatrices) {
   }
   // Both ways to the spectrum's ends: the modulus of an entry, and a Hermitian product.
   const std::vector<double> eigenvalues = symmetric_eigenvalues(real, true);
-  LsPolynomial<double, TypeParam> real_discs({.bounds = SpectrumBounds::gershgorin});
-  LsPolynomial<Complex, TypeParam> discs({.bounds = SpectrumBounds::gershgorin});
-  LsPolynomial<Complex, TypeParam> by_lanczos({.lanczos_steps = 49});
+  PolynomialPreconditioner<double, TypeParam> real_discs({.bounds = SpectrumBounds::gershgorin});
+  PolynomialPreconditioner<Complex, TypeParam> discs({.bounds = SpectrumBounds::gershgorin});
+  PolynomialPreconditioner<Complex, TypeParam> by_lanczos({.lanczos_steps = 49});
   real_discs.numeric(TypeParam(), to_device<TypeParam>(real));
   discs.numeric(TypeParam(), rotated_real);
   by_lanczos.numeric(TypeParam(), rotated_real);
@@ -345,7 +343,7 @@ TYPED_TEST(PolynomialTest, TheSameBitsForAnyNumberOfThreads) {
     const TypeParam one_thread = of_one_thread<TypeParam>();
     const std::vector<double> x = random_vector(a.num_rows);
     for (const Storage storage : {Storage::full, Storage::half}) {
-      LsPolynomial<double, TypeParam> one({.storage = storage}), two({.storage = storage});
+      PolynomialPreconditioner<double, TypeParam> one({.storage = storage}), two({.storage = storage});
       one.numeric(one_thread, a);
       two.numeric(TypeParam(), a);
       EXPECT_EQ(one.spectrum().max, two.spectrum().max);

@@ -222,7 +222,7 @@ def check_atomics(root):
     for path, name in library_files(root):
         found = ATOMIC.search(without_comments(path.read_text()))
         if found:
-            yield f"{name}: {found.group()} is a loop on CUDA; see src/core/relaxed_words.hpp"
+            yield f"{name}: {found.group()} is a loop on CUDA; see src/core/concurrent_words.hpp"
 
 
 def is_code(path):

@@ -46,9 +46,9 @@ struct Report {
   double numeric_seconds = 0;
   std::int64_t nnz = 0;    ///< entries the preconditioner stores once (G for FSAI)
   std::int64_t bytes = 0;  ///< memory it keeps between applications
-  /// Most memory that the last numeric phase held in addition to A, the factor before, and its own result in
-  /// A's precision; what the search of a power's pattern holds is not counted, nor scratch that Kokkos keeps
-  /// (up to some 20 MB on a GPU).
+  /// The peak of the temporary memory of the last numeric phase: views that it frees again, and those that
+  /// the symbolic phase made for it. Its result is not counted, nor scratch that Kokkos keeps (up to some 20
+  /// MB on a GPU).
   std::int64_t setup_bytes = 0;
   double numeric_flops =
       0;  ///< floating-point operations of the last numeric phase; an estimate where rows grow adaptively

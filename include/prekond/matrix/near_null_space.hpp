@@ -5,7 +5,7 @@
 
 namespace prekond {
 
-/// What a matrix's user knows of it beside its entries, see MatrixSource.
+/// The knowledge that a matrix's user has besides its entries, see MatrixSource.
 template <class Scalar, class Space>
 struct NearNullSpace {
   MultiVector<Scalar, Space> vectors;  ///< n x k; 0 x 0: none

@@ -9,7 +9,7 @@
 namespace prekond {
 
 struct SellOptions {
-  /// sigma: rows are sorted by length, longest first, within windows of so many. 1: as they are. 0: 1024
+  /// sigma: rows are sorted by length, longest first, within windows of sigma rows. 1: as they are. 0: 1024
   /// where that saves a twentieth of the places, else 1.
   int sigma = 0;
   /// num_places <= max_padding (nnz + num_rows), else make_sell refuses.
@@ -22,7 +22,7 @@ struct SellStructure {
   static constexpr int chunk_rows = 32;  ///< C
 
   std::int64_t num_chunks() const { return (num_rows + chunk_rows - 1) / chunk_rows; }
-  /// Of values, padding included.
+  /// The number of values, padding included.
   std::int64_t num_places() const { return static_cast<std::int64_t>(bases.extent(0)) * chunk_rows; }
   std::int64_t bytes() const {
     return static_cast<std::int64_t>((chunk_ptrs.span() + delta_ptrs.span()) * sizeof(std::size_t) +
@@ -61,7 +61,7 @@ struct SellMatrix : SellStructure<Space> {
   Vector<Value, Space> values;  ///< num_places()
 };
 
-/// What kernels take: nothing owned.
+/// The argument of kernels: nothing owned.
 template <class Value, class Space>
 struct SellView {
   SellView() = default;

@@ -10,7 +10,7 @@
 namespace prekond {
 
 /// The order in which a greedy colouring visits the rows: by index; those with most neighbours first, equal
-/// ones by a hash of the index; by the hash alone.
+/// ones by a hash of the index; only by the hash.
 enum class ColoringOrder { natural, largest_first, hash };
 
 inline std::vector<std::pair<std::string, ColoringOrder>> coloring_orders() {
@@ -21,11 +21,11 @@ inline std::vector<std::pair<std::string, ColoringOrder>> coloring_orders() {
 
 /// Parameters of a colouring.
 struct ColoringOptions {
-  int distance = 1;  ///< rows within so many edges get different colours; 1 or 2
+  int distance = 1;  ///< rows within this number of edges get different colours; 1 or 2
   ColoringOrder order = ColoringOrder::natural;
   /// First looks whether two colours do, of distance 1. The 5- and 7-point Laplacians are such.
   bool two_colors = true;
-  /// After so many rounds the rest is coloured in the order of the hash: a band by index needs n.
+  /// After this number of rounds the rest is coloured in the order of the hash: a band by index needs n.
   int max_rounds = 2000;
 };
 

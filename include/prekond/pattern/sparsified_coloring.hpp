@@ -9,10 +9,10 @@ namespace prekond {
 struct SparsifyOptions {
   double threshold = 0.1;  ///< theta in [0, 1]: how weak an edge may be dropped
   int max_colors = 2;      ///< ends where there are no more
-  int max_rounds = 10;     ///< colourings beside the first
+  int max_rounds = 10;     ///< colourings after the first
 };
 
-/// What came of a sparsification.
+/// The result of a sparsification.
 template <class Space>
 struct SparsifiedColoring {
   Coloring<Space> coloring;        ///< of the graph without the dropped edges
@@ -25,7 +25,7 @@ struct SparsifiedColoring {
 ///
 /// With p colours, a row of p - 1 neighbours or more loses its weak edges, and the graph is coloured again,
 /// until there are `max_colors` or nothing is lost. The weight of the edge {i, j} is w_ij = max(|a_ij|,
-/// |a_ji|); it is weak for row i where w_ij < theta max_k w_ik, over all of A's entries beside the diagonal.
+/// |a_ji|); it is weak for row i where w_ij < theta max_k w_ik, over all of A's entries off the diagonal.
 /// An edge is dropped for both of its rows. Rows of one colour may then be connected, by what is small.
 /// Entries that are stored as zeros are no edges from the start.
 ///

@@ -27,7 +27,7 @@ struct IckOptions : IncompleteOptions {
 /// fill_pattern); symmetric positive definite. Cost, memory, breakdown: see IncompleteFactorization.
 ///
 /// \throws InputError for a diagonal entry that is missing or not positive, a pattern that is not symmetric,
-/// or one that takes more than `pattern_bytes`
+/// or one that takes more than `memory_budget`
 template <class Scalar, class Space>
 class Ick : public IncompleteFactorization<Scalar, Space> {
  public:

@@ -25,7 +25,7 @@ struct IlukOptions : IncompleteOptions {
 
 /// ILU(k): M = (I + L) D (I + U) = A on the pattern of the entries whose level of fill is at most k (see
 /// fill_pattern). Cost, memory, breakdown, source: see IncompleteFactorization. \throws InputError for a
-/// pattern that takes more than `pattern_bytes`
+/// pattern that takes more than `memory_budget`
 template <class Scalar, class Space>
 class Iluk : public IncompleteFactorization<Scalar, Space> {
  public:

@@ -9,10 +9,10 @@
 
 namespace prekond {
 
-namespace impl::relaxation {
+namespace impl::sweeps {
 template <class Scalar, class Space>
 struct Factors;
-}  // namespace impl::relaxation
+}  // namespace impl::sweeps
 
 namespace impl::ilu {
 struct Outcome;
@@ -89,7 +89,7 @@ class IncompleteFactorization : public MatrixPreconditioner<Scalar, Space> {
                   MultiVectorView<Scalar, Space> y, Workspace& workspace) const override;
 
   using Symbolic = impl::ilu::SymbolicFactors<Scalar, Space>;
-  using Factors = impl::relaxation::Factors<Scalar, Space>;
+  using Factors = impl::sweeps::Factors<Scalar, Space>;
   using Outcome = impl::ilu::Outcome;
 
   /// What the numbers need to know of the pattern, and the solves: here the levels of the rows.
@@ -100,8 +100,6 @@ class IncompleteFactorization : public MatrixPreconditioner<Scalar, Space> {
                               double alpha, Report& report, Outcome& outcome) const;
   /// How often factor_step does what a factorisation by rows does once; for the report.
   virtual double work(std::int64_t /*num_rows*/) const { return 1; }
-  /// Of the triangles that factor_step holds beside the factors, and the report's setup_bytes has.
-  virtual double working_copies() const { return 0.5; }
   /// Are the factors at hand those of a numeric phase before, on this pattern?
   bool has_factors_of(const Symbolic& symbolic) const {
     return m_has_values && m_keeps_factors && m_symbolic.get() == &symbolic;

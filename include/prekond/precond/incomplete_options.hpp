@@ -73,7 +73,7 @@ inline std::vector<std::pair<std::string, FactorSchedule>> factor_schedules() {
 struct IncompleteOptions : FactorOptions {
   FactorSchedule schedule = FactorSchedule::automatic;
   Reuse reuse = Reuse::pattern;
-  std::int64_t pattern_bytes = std::int64_t(16) << 30;
+  std::int64_t memory_budget = std::int64_t(16) << 30;
 
   template <class Visitor>
   void describe(Visitor& visit) {
@@ -84,8 +84,9 @@ struct IncompleteOptions : FactorOptions {
     describe_solve(visit);
     visit("reuse", reuse, reuse_choices(),
           "what a second numeric phase does: factors on the pattern that there is, or finds it anew");
-    visit("pattern_bytes", pattern_bytes, std::int64_t(1) << 10, std::int64_t(1) << 50,
-          "most memory that the factors' pattern may take");
+    visit("memory_budget", memory_budget, std::int64_t(1) << 10, std::int64_t(1) << 50,
+          "bytes that the pattern of the factors may take; the setup refuses to take more");
+    visit.formerly("pattern_bytes");
   }
 };
 

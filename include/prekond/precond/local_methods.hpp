@@ -29,8 +29,8 @@ struct DenseBlockOptions {
   static constexpr const char* paper = "Anzt, Dongarra, Flegar, Quintana-Orti, Parallel Comput. 81 (2019)";
 
   Storage storage = Storage::full;
-  std::int64_t inverse_bytes = std::int64_t(16) << 30;
-  std::int64_t slab_bytes = std::int64_t(256) << 20;
+  std::int64_t memory_budget = std::int64_t(16) << 30;
+  std::int64_t workspace_budget = std::int64_t(256) << 20;
 
   Properties properties() const { return {.symmetry = Symmetry::symmetric}; }
 
@@ -39,12 +39,13 @@ struct DenseBlockOptions {
     visit("storage", storage, storage_choices(),
           "precision in which the inverses are kept and applied; half and bfloat16 keep symmetry, and "
           "definiteness only of well-conditioned blocks; full: the matrix's precision");
-    visit("inverse_bytes", inverse_bytes, std::int64_t(1) << 10, std::int64_t(1) << 50,
-          "most bytes that the inverses may take; raise it for larger blocks");
-    visit(
-        "slab_bytes", slab_bytes, std::int64_t(1) << 16, std::int64_t(1) << 40,
-        "bytes of working memory in the setup, for blocks that do not fit a team's scratch; more of it lets "
-        "more blocks be inverted at a time");
+    visit("memory_budget", memory_budget, std::int64_t(1) << 10, std::int64_t(1) << 50,
+          "bytes that the inverses may take; the setup refuses to take more. Raise it for larger blocks");
+    visit.formerly("inverse_bytes");
+    visit("workspace_budget", workspace_budget, std::int64_t(1) << 16, std::int64_t(1) << 40,
+          "bytes of temporary memory for blocks that do not fit the scratch of a team; more bytes allow more "
+          "blocks at the same time");
+    visit.formerly("slab_bytes");
   }
 };
 

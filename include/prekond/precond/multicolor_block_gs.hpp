@@ -42,29 +42,33 @@ struct MulticolorBlockGsOptions {
   template <class Visitor>
   void describe(Visitor& visit) {
     visit("block_size", block_size, 0, 32,
-          "b; 0: that of a matrix given by blocks, or the unknowns of a node where they are known, else the "
-          "size from 1 to 8 with the least memory");
-    visit("sweeps", sweeps, 1, 1000000, "k; a symmetric one is a forward and a backward one");
-    visit("direction", direction, sweep_directions(), "the order of the colours; cg needs symmetric");
+          "size b of a block; 0 takes that of a matrix given by blocks, or the unknowns of a node where they "
+          "are known, else the size from 1 to 8 with the least memory");
+    visit("sweeps", sweeps, 1, 1000000,
+          "number of sweeps k, where a symmetric one is a forward and a backward one");
+    visit("direction", direction, sweep_directions(), "order of the colours; cg needs symmetric");
     visit("order", order, coloring_orders(),
-          "the block rows' order in the greedy colouring: by index, most neighbours first, or random");
-    visit("two_colors", two_colors, "looks first whether two colours do, as of 5- and 7-point stencils");
+          "order of the block rows in the greedy colouring: by index, most neighbours first, or random");
+    visit("two_colors", two_colors,
+          "whether a colouring by two colours is tried first, which 5- and 7-point stencils have");
     visit("reuse", reuse, reuse_choices(),
-          "what a second numeric phase does: keeps the colours, or finds them anew");
+          "whether a second numeric phase keeps the colours or finds them anew");
   }
 };
 
-/// y = x_k of k sweeps of Gauss-Seidel's method by blocks for A x = b, from x_0 = 0. With A = D + L + U, D
-/// its b x b diagonal blocks, L and U the blocks in columns of earlier and later colours, a forward sweep is
-/// x <- (D + L)^-1 (b - U x), a backward one x <- (D + U)^-1 (b - L x), a symmetric one is both. Block rows
-/// of one colour do not depend on each other.
+/// The preconditioner of k sweeps of Gauss-Seidel's method by blocks for A x = b from x_0 = 0; y is x_k.
+///
+/// Formula: A = D + L + U, D its b x b diagonal blocks, L and U the blocks in columns of earlier and later
+/// colours. A forward sweep is x <- (D + L)^-1 (b - U x), a backward one x <- (D + U)^-1 (b - L x), a
+/// symmetric one is both. Block rows of one colour do not depend on each other.
 ///
 /// D^-1 L and D^-1 U are kept by blocks, and D^-1: colours are the levels of BlockTriangularSolver's exact
 /// solves. A matrix by blocks (see MatrixSource) is read as it is, one by single rows is put into blocks.
 ///
 /// M is symmetric for `symmetric` and symmetric A, and then positive definite for SPD A; whether A is
-/// symmetric is not looked at. Cost of an application: 2 b^2 operations for each block of D and of one
-/// triangle in the first half sweep, of D^-1 A in every further one. Memory: A's values, 4 bytes a block and
+/// symmetric is not looked at. Cost: an application takes 2 b^2 operations for each block of D and of one
+/// triangle in the first half sweep, of D^-1 A in every further one.
+/// Memory: A's values, 4 bytes a block and
 /// 24 a block row. A workspace has three vectors a column. Columns >= num_rows (of other ranks) are skipped.
 /// For real scalars.
 ///
@@ -90,9 +94,9 @@ class MulticolorBlockGs : public MatrixPreconditioner<Scalar, Space> {
     return result;
   }
   const MulticolorBlockGsOptions& options() const { return m_options; }
-  /// Of the block rows; that of the last phase that looked for one (`reuse`).
+  /// The colouring of the block rows, of the last phase that looked for one (`reuse`).
   const Coloring<Space>& coloring() const { return m_coloring; }
-  int block_size() const;  ///< likewise; 0 before
+  int block_size() const;  ///< of that phase; 0 before the first
 
   std::unique_ptr<Workspace> make_workspace(const Space& space, int num_vectors) const override;
 

@@ -22,8 +22,9 @@ struct MulticolorIlu0Options : MulticolorOptions {
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit("kind", kind, {{"ilu", IncompleteKind::ilu}, {"ic", IncompleteKind::ic}},
-          "of a general matrix, or of a symmetric positive definite one, which cg needs");
+    visit(
+        "kind", kind, {{"ilu", IncompleteKind::ilu}, {"ic", IncompleteKind::ic}},
+        "factorisation: ilu of a general matrix, or ic of a symmetric positive definite one, which cg needs");
     MulticolorOptions::describe(visit);
   }
 };
@@ -32,21 +33,22 @@ struct MulticolorIlu0Options : MulticolorOptions {
 ///
 ///   (M)_ij = a_ij for all (i, j) of the pattern,
 ///
-/// for kind `ic` with U = L^T, L from A's lower triangle in that order alone. A is scaled to the unit
-/// diagonal (see Multicolor), which changes nothing but rounding.
+/// for kind `ic` with U = L^T, where L is made only from A's lower triangle in that order. A is scaled to the
+/// unit diagonal (see Multicolor), which changes nothing but rounding.
 ///
-/// Rows of a colour depend on those of earlier colours: numeric is one launch a colour, a vector of lanes a
-/// row. An application is one sweep over the colours by L and one back by U, the kernel of MulticolorSsor.
+/// Rows of a colour depend on those of earlier colours: numeric is one launch a colour, a lane group a
+/// row. An application is one sweep over the colours by L and one back by U, the kernel of MulticolorGs.
 /// Fewer colours are more parallel, and drop more fill than the natural order does: more iterations.
 ///
-/// Cost of numeric: for each entry (i, k) of L the row k of U (of L, for `ic`), with a binary search in row
-/// i; of an application 2 nnz operations. Memory: see Multicolor; a value a row more.
+/// Cost: numeric takes, for each entry (i, k) of L the row k of U (of L, for `ic`), with a binary search in
+/// row i; an application takes 2 nnz operations. Memory: see Multicolor, and a value a row more.
 ///
 /// Breakdown: a row whose pivot is not above the root of the precision's epsilon times its diagonal entry (in
 /// size for `ilu`, with sign for `ic`), or with entries that are not finite, loses all of L and U but the
-/// diagonal, |a_ii|. Counted, the first with its pivot relative to the diagonal entry.
+/// diagonal, |a_ii|. The report counts such rows, and has the first one's pivot relative to the diagonal
+/// entry.
 ///
-/// \throws InputError of kind ic, for a diagonal entry that is missing or not positive
+/// \throws InputError for a diagonal entry that is missing or not positive, with kind ic
 ///
 /// Source: Li, Saad, J. Supercomput. 63 (2013), section 5.3; Saad, Iterative Methods for Sparse Linear
 /// Systems, 2nd ed., section 10.3.
@@ -66,7 +68,7 @@ class MulticolorIlu0 : public Multicolor<Scalar, Space> {
   using typename Multicolor<Scalar, Space>::Factors;
   Factors find_factors(const Space& space, const matrix_view& a, const Pattern& pattern,
                        Report& report) const override;
-  std::vector<impl::relaxation::HalfSweep> half_sweeps() const override;
+  std::vector<impl::sweeps::HalfSweep> half_sweeps() const override;
 
  private:
   MulticolorIlu0Options m_options;

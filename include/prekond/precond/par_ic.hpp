@@ -25,7 +25,7 @@ struct ParIcOptions : FixedPointOptions {
 /// Formulas, cost, memory, breakdown: see FixedPointFactorization.
 ///
 /// \throws InputError for a diagonal entry that is missing or not positive, a pattern that is not symmetric,
-/// and one that takes more than `pattern_bytes`
+/// and one that takes more than `memory_budget`
 ///
 /// Source: Chow, Patel, SIAM J. Sci. Comput. 37 (2015), section 2.4.
 template <class Scalar, class Space>

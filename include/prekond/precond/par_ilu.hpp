@@ -23,7 +23,7 @@ struct ParIluOptions : FixedPointOptions {
 /// ParILU: M = (I + L) D (I + U), nearly A on the pattern of ILU(k), by a few sweeps over all entries at the
 /// same time. Formulas, cost, memory, breakdown: see FixedPointFactorization. It has the parallelism of the
 /// entries where Ilu0 has that of its levels. \throws InputError for a pattern that takes more than
-/// `pattern_bytes`
+/// `memory_budget`
 ///
 /// Source: Chow, Patel, SIAM J. Sci. Comput. 37 (2015).
 template <class Scalar, class Space>

@@ -28,7 +28,7 @@ struct ParIlutOptions : FactorOptions {
   int steps = 5;
   double fill_factor = 2;
   Reuse reuse = Reuse::pattern;
-  std::int64_t pattern_bytes = std::int64_t(16) << 30;
+  std::int64_t memory_budget = std::int64_t(16) << 30;
 
   Properties properties() const { return FactorOptions::properties(IncompleteKind::ilu); }
 
@@ -41,8 +41,11 @@ struct ParIlutOptions : FactorOptions {
     describe_solve(visit);
     visit("reuse", reuse, reuse_choices(),
           "what a second numeric phase does: sweeps on the pattern that there is, or finds it anew");
-    visit("pattern_bytes", pattern_bytes, std::int64_t(1) << 10, std::int64_t(1) << 50,
-          "most memory that a pattern with all candidates may take, or the list that it is found from");
+    visit("memory_budget", memory_budget, std::int64_t(1) << 10, std::int64_t(1) << 50,
+          "bytes that a pattern with all candidates may take, or the list that it is found from; the setup "
+          "refuses "
+          "to take more");
+    visit.formerly("pattern_bytes");
   }
 };
 
@@ -70,7 +73,7 @@ struct ParIlutOptions : FactorOptions {
 /// transpose, and four copies of the values.
 ///
 /// Columns >= num_rows (of other ranks) are skipped. For real scalars. Breakdown and shifts: see
-/// FixedPointFactorization. \throws InputError where the list or the pattern takes more than `pattern_bytes`
+/// FixedPointFactorization. \throws InputError where the list or the pattern takes more than `memory_budget`
 ///
 /// Source: Anzt, Chow, Dongarra, SIAM J. Sci. Comput. 40 (2018); on GPUs Anzt, Ribizel, Flegar, Chow,
 /// Dongarra, IPDPS 2019.

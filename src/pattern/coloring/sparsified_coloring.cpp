@@ -93,7 +93,7 @@ SparsifiedColoring<Space> color_sparsified(const Space& space, const CsrView<Sca
     edges = filter_entries<Scalar, Space>(
         space, edges, kernels::IsKept<Scalar, Space>{edges, largest, options.threshold, most_neighbours});
   };
-  filter(static_cast<int>(n));  // the diagonal and zeros alone
+  filter(static_cast<int>(n));  // only the diagonal and zeros
   const std::int64_t all = edges.nnz();
   result.coloring = impl::color_symmetric<Space>(space, edges, coloring);
   result.num_colors_before = result.coloring.num_colors;

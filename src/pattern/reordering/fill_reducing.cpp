@@ -19,7 +19,7 @@
 #include <metis.h>
 #endif
 
-// What the two libraries order, both on the host: the graph of A + A^T without its diagonal.
+// The two libraries order, both on the host, the graph of A + A^T without its diagonal.
 namespace prekond {
 namespace {
 

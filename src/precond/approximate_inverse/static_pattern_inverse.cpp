@@ -6,7 +6,7 @@
 #include <prekond/precond/impl/static_pattern_inverse.hpp>
 
 #include "core/instantiate.hpp"
-#include "precond/setup/checks.hpp"
+#include "precond/setup/check_pattern.hpp"
 
 #include <utility>
 

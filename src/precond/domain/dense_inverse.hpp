@@ -45,7 +45,6 @@ class DenseInverse : public LocalMethod<Scalar, Space> {
     Vector<unsigned char, Space> values;
     Vector<ScaleExponents, Space> exponents;
     bool is_symmetric = true;
-    std::int64_t setup_bytes = 0;
   };
 
   template <int Panel>

@@ -4,7 +4,6 @@
 #include <prekond/precond/adaptive_fsai.hpp>
 #include <prekond/precond/amg.hpp>
 #include <prekond/precond/block_ilu0.hpp>
-#include <prekond/precond/chebyshev.hpp>
 #include <prekond/precond/dynamic_spai.hpp>
 #include <prekond/precond/fsai.hpp>
 #include <prekond/precond/ic0.hpp>
@@ -16,19 +15,17 @@
 #include <prekond/precond/impl/registered_methods.hpp>
 #include <prekond/precond/isai.hpp>
 #include <prekond/precond/jacobi.hpp>
-#include <prekond/precond/ls_polynomial.hpp>
 #include <prekond/precond/matched.hpp>
 #include <prekond/precond/mic0.hpp>
 #include <prekond/precond/multicolor_block_gs.hpp>
 #include <prekond/precond/multicolor_gs.hpp>
 #include <prekond/precond/multicolor_ilu0.hpp>
-#include <prekond/precond/multicolor_ssor.hpp>
-#include <prekond/precond/neumann.hpp>
 #include <prekond/precond/none.hpp>
 #include <prekond/precond/nonsymmetric_fsai.hpp>
 #include <prekond/precond/par_ic.hpp>
 #include <prekond/precond/par_ilu.hpp>
 #include <prekond/precond/par_ilut.hpp>
+#include <prekond/precond/polynomial.hpp>
 #include <prekond/precond/registry.hpp>
 #include <prekond/precond/schwarz.hpp>
 #include <prekond/precond/several_devices.hpp>
@@ -60,7 +57,9 @@ Methods<Scalar, Space> single_methods() {
     entries.push_back(registry_entry<Base, DynamicSpai<Scalar, Space>>());
     entries.push_back(registry_entry<Base, Isai<Scalar, Space>>());
     entries.push_back(registry_entry<Base, MulticolorGs<Scalar, Space>>());
-    entries.push_back(registry_entry<Base, MulticolorSsor<Scalar, Space>>());
+    entries.push_back(registry_alias<Base, MulticolorGs<Scalar, Space>>(
+        "multicolor_ssor", "symmetric over-relaxation over the colours, MC-SSOR(k)",
+        {{"direction", std::string("symmetric")}}));
     entries.push_back(registry_entry<Base, MulticolorBlockGs<Scalar, Space>>());
     entries.push_back(registry_entry<Base, MulticolorIlu0<Scalar, Space>>());
     entries.push_back(registry_entry<Base, Ilu0<Scalar, Space>>());
@@ -75,9 +74,17 @@ Methods<Scalar, Space> single_methods() {
     entries.push_back(registry_entry<Base, Ict<Scalar, Space>>());
     entries.push_back(registry_entry<Base, BlockIlu0<Scalar, Space>>());
   }
-  entries.push_back(registry_entry<Base, LsPolynomial<Scalar, Space>>());
-  entries.push_back(registry_entry<Base, Chebyshev<Scalar, Space>>());
-  entries.push_back(registry_entry<Base, Neumann<Scalar, Space>>());
+  using Polynomials = PolynomialPreconditioner<Scalar, Space>;
+  entries.push_back(registry_entry<Base, Polynomials>());
+  entries.push_back(registry_alias<Base, Polynomials>(
+      "ls_polynomial", "least-squares polynomial in D^-1 A on an interval from a few Lanczos steps (SPD)",
+      {{"kind", std::string("least_squares")}}));
+  entries.push_back(registry_alias<Base, Polynomials>(
+      "chebyshev", "Chebyshev iteration in D^-1 A, a smoother, or a preconditioner (SPD)",
+      PolynomialOptions::chebyshev_preset()));
+  entries.push_back(registry_alias<Base, Polynomials>(
+      "neumann", "Neumann series, sum of (I - omega D^-1 A)^j omega D^-1 for j <= k",
+      PolynomialOptions::neumann_preset()));
   return entries;
 }
 

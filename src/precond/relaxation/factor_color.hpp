@@ -5,7 +5,7 @@
 #include "precond/factorization/ilu/ic_row.hpp"
 #include "precond/factorization/ilu/ilu_row.hpp"
 
-namespace prekond::impl::relaxation {
+namespace prekond::impl::sweeps {
 
 /// The rows of a colour.
 template <class Row, class Space>
@@ -21,4 +21,4 @@ struct FactorColor {
   }
 };
 
-}  // namespace prekond::impl::relaxation
+}  // namespace prekond::impl::sweeps

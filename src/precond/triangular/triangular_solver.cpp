@@ -14,7 +14,7 @@
 namespace prekond {
 namespace {
 
-/// Levels of so many rows in the mean fill a device: launches cost them little.
+/// Levels of this many rows in the mean fill a device, and their launches cost little.
 constexpr std::int64_t rows_of_wide_levels = 65536;
 
 std::string word_of(TriangularMethod method) {

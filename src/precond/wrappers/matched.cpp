@@ -187,10 +187,10 @@ Report Matched<Scalar, Space>::report_of(const Space& space, const Matrix& matri
                                          bool kept) const {
   Report report = state.scaled->report();
   const std::int64_t n = matrix.num_rows, nnz = static_cast<std::int64_t>(matrix.nnz());
-  const std::int64_t copies = matrix.bytes() + nnz * static_cast<std::int64_t>(sizeof(Scalar));
   constexpr std::int64_t row_and_given_scales = sizeof(int) + 2 * sizeof(double);
   report.bytes += n * row_and_given_scales;
-  report.setup_bytes = std::max(report.setup_bytes + copies, kept ? 0 : 12 * nnz + 64 * n);
+  if (!kept)
+    report.setup_bytes = std::max(report.setup_bytes, 12 * nnz + 64 * n);  // of the matching, on the host
   report.pattern_kept = kept;
   report.breakdowns.first_row = impl::matched::row_of<Space>(state.rows, report.breakdowns.first_row);
   report.notes.insert(report.notes.begin(), impl::matched::note_of<Space>(space, state.rows, state.rank));

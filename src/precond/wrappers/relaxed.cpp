@@ -7,7 +7,7 @@
 #include "matrix/filter_entries.hpp"
 
 #include "core/instantiate.hpp"
-#include "precond/setup/first_columns.hpp"
+#include "precond/setup/workspace_columns.hpp"
 
 #include <stdexcept>
 

@@ -19,7 +19,7 @@ struct FixedPointOptions : FactorOptions {
   SweepMode mode = SweepMode::synchronous;
   bool warm_start = false;
   Reuse reuse = Reuse::pattern;
-  std::int64_t pattern_bytes = std::int64_t(16) << 30;
+  std::int64_t memory_budget = std::int64_t(16) << 30;
 
   template <class Visitor>
   void describe(Visitor& visit) {
@@ -34,8 +34,9 @@ struct FixedPointOptions : FactorOptions {
     describe_solve(visit);
     visit("reuse", reuse, reuse_choices(),
           "what a second numeric phase does: factors on the pattern that there is, or finds it anew");
-    visit("pattern_bytes", pattern_bytes, std::int64_t(1) << 10, std::int64_t(1) << 50,
-          "most memory that the factors' pattern may take");
+    visit("memory_budget", memory_budget, std::int64_t(1) << 10, std::int64_t(1) << 50,
+          "bytes that the pattern of the factors may take; the setup refuses to take more");
+    visit.formerly("pattern_bytes");
   }
 };
 
@@ -93,7 +94,6 @@ class FixedPointFactorization : public IncompleteFactorization<Scalar, Space> {
   double work(std::int64_t num_rows) const override {
     return std::min(double(m_sweeps.sweeps), 2 * double(num_rows));
   }
-  double working_copies() const override { return m_sweeps.mode == SweepMode::synchronous ? 2 : 1; }
 
  private:
   FixedPointOptions m_sweeps;

@@ -43,7 +43,7 @@ struct StoredAs {
   MatrixFormat format;  ///< `automatic`: see advise_format
 };
 
-/// Of each row, the entry that rounding does not take to zero. A triangular factor without its diagonal would
+/// The entry of each row that rounding does not take to zero. A triangular factor without its diagonal would
 /// be singular.
 enum class Nonzero { none, first, last };
 
@@ -62,7 +62,7 @@ enum class Nonzero { none, first, last };
 /// Cost of a product: 2 nnz operations a vector (8 of complex numbers), the matrix read once for every four
 /// vectors. Memory: A's columns and rows, which are
 /// shared with the A given, nnz stored values, and n numbers d_i where they are not full; in another format
-/// than CSR what that takes beside A's columns and rows.
+/// than CSR what that takes in addition to A's columns and rows.
 ///
 /// Copies share what they keep.
 template <class Scalar, class Space>
@@ -130,7 +130,7 @@ class StoredMatrix {
   std::int64_t num_rows() const { return m_csr.num_rows; }
   std::int64_t num_cols() const { return m_csr.num_cols; }
   std::int64_t nnz() const { return m_csr.nnz(); }
-  /// What it keeps: pattern, values, scales.
+  /// Bytes of its pattern, values and scales.
   std::int64_t bytes() const;
   /// Are the entries those of the matrix that was given, but for with_rows_multiplied?
   bool is_full() const { return m_is_full; }

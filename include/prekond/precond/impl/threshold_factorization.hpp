@@ -21,7 +21,7 @@ struct FillPattern;
 struct ThresholdOptions : FactorOptions {
   int p = 10;
   double tau = 1e-3;
-  std::int64_t work_bytes = std::int64_t(16) << 30;
+  std::int64_t memory_budget = std::int64_t(16) << 30;
 
   template <class Visitor>
   void describe(Visitor& visit) {
@@ -30,8 +30,9 @@ struct ThresholdOptions : FactorOptions {
           "entries of a row up to tau times the 2-norm of A's row, scaled to the unit diagonal, are dropped");
     describe_shift(visit);
     describe_solve(visit);
-    visit("work_bytes", work_bytes, std::int64_t(1) << 10, std::int64_t(1) << 40,
-          "most memory that the factors while they grow, and the rows in work, may take");
+    visit("memory_budget", memory_budget, std::int64_t(1) << 10, std::int64_t(1) << 40,
+          "bytes that the growing factors, with the rows in work, may take; the setup refuses to take more");
+    visit.formerly("work_bytes");
   }
 };
 
@@ -95,7 +96,7 @@ class ThresholdFactorization : public MatrixPreconditioner<Scalar, Space> {
 
   void symbolic_step(const Space& space, const matrix_source& source) override;
   /// \throws InputError for another number of entries than symbolic was given, and where more than
-  /// `work_bytes` are needed; of ICT for a diagonal entry that is missing or not positive
+  /// `memory_budget` are needed; of ICT for a diagonal entry that is missing or not positive
   void numeric_step(const Space& space, const matrix_source& source, Report& report) override;
   void apply_step(const Space& space, MultiVectorView<const Scalar, Space> x,
                   MultiVectorView<Scalar, Space> y, Workspace& workspace) const override;

@@ -22,7 +22,7 @@
 #include "precond/distributed/devices/merge_reports.hpp"
 #include "precond/distributed/devices/row_ranges.hpp"
 #include "precond/distributed/devices/side_by_side.hpp"
-#include "precond/storage/found_matrices.hpp"
+#include "precond/storage/matrices_of_method.hpp"
 
 namespace prekond {
 

@@ -45,13 +45,13 @@ FactorBlockRow<Scalar, Space, Size, FactorTuning::lanes> make_row(const SourceBl
   return row;
 }
 
-/// Has one thread of a host all rows, in their own order, whose rows of U are near?
+/// Whether one thread of a host has all rows, in their own order.
 template <class Scalar, class Space>
 bool is_in_order(const Space& space, const Symbolic<Scalar, Space>& symbolic) {
   return is_host_space<Space> && concurrency(space) <= symbolic.threads_in_order;
 }
 
-/// \returns whether a row waited in vain
+/// \returns whether a row gave up waiting
 template <class Row, class Scalar, class Space>
 bool run(const Space& space, Row row, const Symbolic<Scalar, Space>& symbolic, bool by_tickets) {
   const RowSchedule<Space>& schedule = symbolic.schedule;

@@ -70,8 +70,8 @@ void FactorSolves<Scalar, Space>::solve_exactly(const Space& space, Triangle whi
 
 template <class Scalar, class Space>
 void FactorSolves<Scalar, Space>::numeric(const Space& space, const FillPattern<Space>& pattern,
-                                          const relaxation::Factors<Scalar, Space>& factors,
-                                          bool same_methods, Report& report) {
+                                          const sweeps::Factors<Scalar, Space>& factors, bool same_methods,
+                                          Report& report) {
   using Policy = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
   const std::int64_t n = pattern.num_rows();
   Kokkos::MinMaxScalar<Scalar> range;
@@ -84,7 +84,7 @@ void FactorSolves<Scalar, Space>::numeric(const Space& space, const FillPattern<
     upper_scale = allocate<Vector<Scalar, Space>>(space, "prekond::ilu::upper_scale", n);
     Kokkos::deep_copy(space, upper_scale, factors.pivots);
     Kokkos::parallel_for("prekond::ilu::numeric::scale_pivots", Policy(space, 0, n),
-                         relaxation::MultiplyAll<Scalar, Space>{upper_scale, range.max_val});
+                         sweeps::MultiplyAll<Scalar, Space>{upper_scale, range.max_val});
     m_last_scale = {};
   }
   if (same_methods && m_options.method == TriangularMethod::isai) {

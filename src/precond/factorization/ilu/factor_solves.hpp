@@ -5,7 +5,7 @@
 #include <prekond/pattern/fill.hpp>
 #include <prekond/precond/triangular_solver.hpp>
 
-#include "precond/triangular/values.hpp"
+#include "precond/triangular/scaled_triangles.hpp"
 
 #include <memory>
 #include <string>
@@ -31,7 +31,7 @@ class FactorSolves {
   /// does; both do the larger number of sweeps; the approximate inverse of I + U is the transpose of I + L's.
   /// Fences.
   void numeric(const Space& space, const FillPattern<Space>& pattern,
-               const relaxation::Factors<Scalar, Space>& factors, bool same_methods, Report& report);
+               const sweeps::Factors<Scalar, Space>& factors, bool same_methods, Report& report);
   std::unique_ptr<Workspace> make_workspace(const Space& space, int num_vectors) const;
   void apply(const Space& space, MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,
              Workspace& workspace) const;
@@ -40,7 +40,7 @@ class FactorSolves {
   std::string description() const { return m_lower.description(); }
 
  private:
-  using Factors = relaxation::Factors<Scalar, Space>;
+  using Factors = sweeps::Factors<Scalar, Space>;
 
   void make_same(const Space& space, const FillPattern<Space>& pattern, const Factors& factors,
                  const Vector<Scalar, Space>& upper_scale, Report& report);

@@ -25,7 +25,7 @@ IncompleteFactorization<Scalar, Space>::find_pattern(const Space& space, const m
   const bool symmetric = m_kind != IncompleteKind::ilu;
   auto result = std::make_shared<Symbolic>(Symbolic{{}, {}, nullptr, {this->name(), m_options.solve}});
   constexpr bool looks_at_symmetry = true;  // for kind ilu because U then has L's levels
-  result->pattern = fill_pattern<Space>(space, a, m_level, m_options.pattern_bytes, looks_at_symmetry);
+  result->pattern = fill_pattern<Space>(space, a, m_level, m_options.memory_budget, looks_at_symmetry);
   if (symmetric && !result->pattern.is_symmetric)
     throw InputError(this->name() + " is for symmetric matrices, and the pattern is not symmetric");
   schedule_step(space, *result);
@@ -109,9 +109,6 @@ void IncompleteFactorization<Scalar, Space>::numeric_step(const Space& space, co
       2.0 * work(a.num_rows) * best.tries * double(lower) * double(upper) / double(a.num_rows);
   report.foreign_entries = pattern.foreign;
   report.pattern_kept = kept;
-  const double copies = working_copies() + (best.tries > 1 ? 2 : 1);
-  report.setup_bytes = static_cast<std::int64_t>(copies * double(lower + upper + 2 * a.num_rows)) *
-                       static_cast<std::int64_t>(sizeof(Scalar));
   space.fence("prekond::ilu::numeric");  // temporaries are freed
   m_symbolic = symbolic;
   m_solves = solves;

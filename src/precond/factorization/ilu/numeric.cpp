@@ -162,7 +162,7 @@ Factors<Scalar, Space> factor(const Space& space, const CsrView<Scalar, Space>& 
   const bool is_ic = kind == IncompleteKind::ic;
   const auto attempt = [&](FactorSchedule how) {
     Factors<Scalar, Space> factors =
-        relaxation::fill_triangles<Scalar, Space>(space, a, pattern, Scalar(1), report);
+        sweeps::fill_triangles<Scalar, Space>(space, a, pattern, Scalar(1), report);
     factors.pivots = allocate<Vector<Scalar, Space>>(space, "prekond::ilu::pivots", a.num_rows);
     const auto finished = allocate<Vector<Scalar, Space>>(space, "prekond::ilu::finished",
                                                           (is_ic ? pattern.lower : pattern.upper).nnz());

@@ -8,7 +8,7 @@
 
 #include "precond/factorization/ilu/row_breakdowns.hpp"
 #include "precond/triangular/row_schedule.hpp"
-#include "precond/triangular/values.hpp"
+#include "precond/triangular/scaled_triangles.hpp"
 
 #include <cstdint>
 #include <string>
@@ -16,7 +16,7 @@
 
 namespace prekond::impl::ilu {
 
-using relaxation::Factors;
+using sweeps::Factors;
 
 using impl::LevelGroup;
 using impl::RowSchedule;
@@ -25,7 +25,7 @@ using impl::RowSchedule;
 template <class Space>
 RowSchedule<Space> schedule_rows(const Space& space, const CsrGraph<Space>& lower, FactorSchedule how);
 
-/// The factors of A + alpha diag |A|, A scaled to the unit diagonal (see relaxation::Factors): M = R^-1 (I +
+/// The factors of A + alpha diag |A|, A scaled to the unit diagonal (see sweeps::Factors): M = R^-1 (I +
 /// L) D (I + U) C^-1. `report` gets the breakdowns of the scaling alone. Fences.
 template <class Scalar, class Space>
 Factors<Scalar, Space> factor(const Space& space, const CsrView<Scalar, Space>& a,

@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <thread>
 
+#include "core/concurrent_words.hpp"
 #include "core/missing_value.hpp"
 #include "core/packed.hpp"
-#include "core/relaxed_words.hpp"
 
 namespace prekond::impl::ilu {
 
@@ -49,7 +49,7 @@ struct AwaitedValues {
 #pragma unroll
     for (int p = 0; p < N; ++p) {
       const Scalar* from = address(p);
-      values[p] = from ? load_relaxed(*from) : Scalar(0);
+      values[p] = from ? concurrent_load(*from) : Scalar(0);
     }
   }
   template <int N, class Scalar, class Address>
@@ -71,7 +71,7 @@ struct AwaitedValues {
     return value[0];
   }
   KOKKOS_FORCEINLINE_FUNCTION bool has_stalled() const {
-    return load_relaxed(stalled(0)) != 0;
+    return concurrent_load(stalled(0)) != 0;
   }
 
  private:
@@ -85,14 +85,14 @@ struct AwaitedValues {
       if (all) return true;
 #pragma unroll
       for (int p = 0; p < N; ++p)
-        if (is_missing(values[p])) values[p] = load_relaxed(*address(p));
+        if (is_missing(values[p])) values[p] = concurrent_load(*address(p));
     }
     return false;
   }
   KOKKOS_FUNCTION bool must_give_up(std::int64_t polls) const {
     if (polls >= most_polls) raise_flag(stalled(0), 1);
     KOKKOS_IF_ON_HOST((std::this_thread::yield();))  // whom it waits for may want this core
-    return load_relaxed(stalled(0)) != 0;
+    return concurrent_load(stalled(0)) != 0;
   }
 };
 

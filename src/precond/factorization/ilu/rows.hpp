@@ -111,7 +111,7 @@ struct FactorRow {
     if (!keeps) count_breakdown(i, pivot);
   }
   /// From here on others may read it.
-  KOKKOS_FORCEINLINE_FUNCTION static void finish(Scalar& to, Scalar value) { store_relaxed(to, value); }
+  KOKKOS_FORCEINLINE_FUNCTION static void finish(Scalar& to, Scalar value) { concurrent_store(to, value); }
 
   /// A row of a triangle goes to scratch, from place `at` on.
   KOKKOS_FORCEINLINE_FUNCTION void load(const LaneGroup& lane_group, const Memory& memory,

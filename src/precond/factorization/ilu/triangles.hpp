@@ -7,8 +7,8 @@
 
 #include <cstdint>
 
+#include "core/concurrent_words.hpp"
 #include "core/packed.hpp"
-#include "core/relaxed_words.hpp"
 #include "core/row_teams.hpp"
 
 namespace prekond::impl::ilu {

@@ -30,16 +30,16 @@ struct PollRow {
 
  private:
   KOKKOS_FORCEINLINE_FUNCTION Word poll(int row) const {
-    Word word = load_relaxed(done(row));
+    Word word = concurrent_load(done(row));
     for (std::int64_t polls = 0; word == 0; ++polls) {
       if (polls >= most_polls) {
         raise_flag(signals(stalled), 1);
         raise_flag(signals(ended), 1);
       }
-      if (polls % 16 == 0 && load_relaxed(signals(ended)) != 0) return load_relaxed(done(row));
+      if (polls % 16 == 0 && concurrent_load(signals(ended)) != 0) return concurrent_load(done(row));
       // The row may be held by a thread that has no core; most are done within a few us.
       KOKKOS_IF_ON_HOST((if (polls % 8192 == 8191) std::this_thread::yield();))
-      word = load_relaxed(done(row));
+      word = concurrent_load(done(row));
     }
     return word;
   }

@@ -97,7 +97,6 @@ class Growth {
                       Kokkos::subview(m_cut_rows, 0));
     outcome.breakdowns = fetch(m_space, m_outcome);
     result.cut_rows = cut_rows;
-    result.work_bytes = m_most_bytes;
     result.launches = m_launches;
     result.stalled = m_stalled;
     return result;
@@ -141,11 +140,10 @@ class Growth {
            static_cast<std::int64_t>(slab * sizeof(double));
   }
   void check_bytes(std::int64_t needed) {
-    m_most_bytes = std::max(m_most_bytes, needed);
-    if (needed <= m_rules.work_bytes) return;
+    if (needed <= m_rules.memory_budget) return;
     std::ostringstream text;
-    text << m_rules.owner << ": the factors and rows in work need " << needed << " bytes; work_bytes is "
-         << m_rules.work_bytes << ". A larger tau, or a smaller p, drops more";
+    text << m_rules.owner << ": the factors and rows in work need " << needed << " bytes; memory_budget is "
+         << m_rules.memory_budget << ". A larger tau, or a smaller p, drops more";
     throw InputError(text.str());
   }
 
@@ -213,7 +211,6 @@ class Growth {
   Vector<BreakdownCounter, Space> m_outcome;
   Vector<double, Space> m_slab;
   int m_slots = 0;
-  std::int64_t m_most_bytes = 0;
   std::int64_t m_vectors = 1;
   int m_launches = 0;
   bool m_stalled = false;

@@ -7,14 +7,14 @@
 
 #include "pattern/levels/row_blocks.hpp"
 #include "precond/factorization/ilu/row_breakdowns.hpp"
-#include "precond/triangular/values.hpp"
+#include "precond/triangular/scaled_triangles.hpp"
 
 #include <cstdint>
 #include <string>
 
 namespace prekond::impl::ilut {
 
-using relaxation::Factors;
+using sweeps::Factors;
 
 struct ThresholdTuning {
   static constexpr int lanes = 32;
@@ -34,7 +34,7 @@ struct ThresholdRules {
   int p = 10;
   double tau = 1e-3;
   double alpha = 0;  ///< A + alpha diag|A|
-  std::int64_t work_bytes = std::int64_t(16) << 30;
+  std::int64_t memory_budget = std::int64_t(16) << 30;
   int scratch_slots = ThresholdTuning::scratch_slots;        ///< a power of two
   int least_slab_slots = ThresholdTuning::least_slab_slots;  ///< likewise
   std::int64_t first_entries = -1;                           ///< room of L and U; -1: by the rows
@@ -49,13 +49,12 @@ struct ThresholdFactors {
   FillPattern<Space> pattern;  ///< the triangles alone
   Factors<Scalar, Space> factors;
   std::int64_t cut_rows = 0;  ///< of which more than p entries were above the tolerance
-  std::int64_t work_bytes = 0;
   int launches = 0;
   bool stalled = false;  ///< a row waited in vain, and one vector went on alone
 };
 
 /// The factors of A + alpha diag |A|, where `pattern` has A's triangles and `a` their values, scaled to the
-/// unit diagonal. Fences. \throws InputError where more than `work_bytes` are needed
+/// unit diagonal. Fences. \throws InputError where more than `memory_budget` are needed
 template <class Scalar, class Space>
 ThresholdFactors<Scalar, Space> factor(const Space& space, const FillPattern<Space>& pattern,
                                        const Factors<Scalar, Space>& a, const ThresholdRules<Space>& rules,

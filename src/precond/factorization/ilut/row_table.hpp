@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// A row in work, which gets fill: columns and values by open addressing, in scratch or in global memory.
-#include "core/relaxed_words.hpp"
+#include "core/concurrent_words.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -95,7 +95,7 @@ struct RowTable {
     const int none = -1;
     int s = first_slot(col);
     while (true) {
-      int there = load_relaxed(cols[s]);
+      int there = concurrent_load(cols[s]);
       if (there == none) {
         there = exchange(lane_group, s, col);
         if (there == none) {

@@ -312,7 +312,7 @@ struct ThresholdRow {
         BreakdownCounter::count(rows.outcome(0), i, true,
                                 is_finite(pivot) ? static_cast<float>(pivot) : 0.0f);
       Kokkos::memory_fence();
-      store_relaxed(rows.done(i), Rows::word_of(middle, kept_above));
+      concurrent_store(rows.done(i), Rows::word_of(middle, kept_above));
     });
     return true;
   }

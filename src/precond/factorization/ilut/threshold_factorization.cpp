@@ -50,14 +50,13 @@ void ThresholdFactorization<Scalar, Space>::numeric_step(const Space& space, con
     const auto diagonal = allocate<Vector<Scalar, Space>>(space, "prekond::ilut::diagonal", n);
     impl::check_diagonal<Scalar>(impl::extract_diagonal<Scalar, Space>(space, a, diagonal), this->name());
   }
-  const auto scaled =
-      impl::relaxation::fill_triangles<Scalar, Space>(space, a, *m_pattern, Scalar(1), report);
+  const auto scaled = impl::sweeps::fill_triangles<Scalar, Space>(space, a, *m_pattern, Scalar(1), report);
   impl::ilut::ThresholdRules<Space> rules;
   rules.owner = this->name();
   rules.symmetric = m_symmetric;
   rules.p = m_options.p;
   rules.tau = m_options.tau;
-  rules.work_bytes = m_options.work_bytes;
+  rules.memory_budget = m_options.memory_budget;
   rules.blocks = impl::levels::find_row_blocks<Space>(space, m_pattern->lower, Triangle::lower);
   const auto best = impl::ilu::try_shifts(
       m_options,
@@ -85,10 +84,6 @@ void ThresholdFactorization<Scalar, Space>::numeric_step(const Space& space, con
   report.apply_flops = solves->flops();
   report.numeric_flops = 2.0 * best.tries * double(lower) * double(upper) / double(n);
   report.foreign_entries = m_pattern->foreign;
-  report.setup_bytes =
-      best.factors.work_bytes + static_cast<std::int64_t>((m_pattern->lower.nnz() + m_pattern->upper.nnz() +
-                                                           6 * n + (best.tries > 1 ? lower + upper + n : 0)) *
-                                                          sizeof(Scalar));
   space.fence("prekond::ilut::numeric");  // temporaries are freed
   m_solves = solves;
   m_shift = best.alpha;

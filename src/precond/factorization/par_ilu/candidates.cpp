@@ -131,7 +131,7 @@ void check_bytes(const std::string& what, std::size_t nnz, std::size_t bytes, st
   if (bytes <= static_cast<std::size_t>(most_bytes)) return;
   throw InputError("par_ilut: " + what + " would have " + std::to_string(nnz) + " entries and take " +
                    std::to_string(bytes) + " bytes, more than the " + std::to_string(most_bytes) +
-                   " allowed; lower fill_factor or raise pattern_bytes");
+                   " allowed; lower fill_factor or raise memory_budget");
 }
 
 /// Keeps the entries with a flag.

@@ -14,7 +14,7 @@ IncompleteOptions by_rows(const FixedPointOptions& options) {
   IncompleteOptions result;
   static_cast<FactorOptions&>(result) = options;
   result.reuse = options.reuse;
-  result.pattern_bytes = options.pattern_bytes;
+  result.memory_budget = options.memory_budget;
   return result;
 }
 

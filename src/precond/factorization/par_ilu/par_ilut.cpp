@@ -41,7 +41,7 @@ std::shared_ptr<const typename ParIlut<Scalar, Space>::Pattern> ParIlut<Scalar, 
     const Space& space, const matrix_view& a) const {
   constexpr bool looks_at_symmetry = false;  // patterns that are found have none
   return std::make_shared<const Pattern>(
-      Pattern{fill_pattern<Space>(space, a, 0, m_options.pattern_bytes, looks_at_symmetry)});
+      Pattern{fill_pattern<Space>(space, a, 0, m_options.memory_budget, looks_at_symmetry)});
 }
 
 template <class Scalar, class Space>
@@ -97,7 +97,6 @@ void ParIlut<Scalar, Space>::numeric_step(const Space& space, const matrix_sourc
       4.0 * m_options.steps * best.tries * double(lower) * double(upper) / double(a.num_rows);
   report.foreign_entries = pattern.foreign;
   report.pattern_kept = kept;
-  report.setup_bytes = static_cast<std::int64_t>(4 * (lower + upper + 2 * a.num_rows) * sizeof(Scalar));
   space.fence("prekond::par_ilut::end");  // temporaries are freed
   m_known = known;
   m_found = std::make_shared<const Pattern>(Pattern{pattern});

@@ -124,7 +124,7 @@ Factors<Scalar, Space> sweep_factors(const Space& space, const CsrView<Scalar, S
                                      const Factors<Scalar, Space>* last, Report& report,
                                      ilu::Outcome& outcome) {
   const bool symmetric = kind != IncompleteKind::ilu;
-  auto factors = relaxation::fill_triangles<Scalar, Space>(space, a, pattern, Scalar(1), report);
+  auto factors = sweeps::fill_triangles<Scalar, Space>(space, a, pattern, Scalar(1), report);
   Sweeps<Scalar, Space> work(space, pattern, sweeps, factors, symmetric, alpha);
   if (last != nullptr)
     work.start(*last);

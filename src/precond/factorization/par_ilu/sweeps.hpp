@@ -8,13 +8,13 @@
 #include "precond/factorization/ilu/row_breakdowns.hpp"
 #include "precond/factorization/ilu/sweep_pattern.hpp"
 #include "precond/factorization/par_ilu/sweep_entries.hpp"
-#include "precond/triangular/values.hpp"
+#include "precond/triangular/scaled_triangles.hpp"
 
 #include <string>
 
 namespace prekond::impl::par_ilu {
 
-using relaxation::Factors;
+using sweeps::Factors;
 
 /// The factors in work, and those of the sweep before.
 template <class Scalar, class Space>
@@ -33,7 +33,7 @@ class Sweeps {
  public:
   using Matrix = SweepMatrix<Scalar, Space>;
 
-  /// `factors` are A's triangles, which are kept: see relaxation::fill_triangles.
+  /// `factors` are A's triangles, which are kept: see sweeps::fill_triangles.
   Sweeps(const Space& space, const FillPattern<Space>& pattern, const SweepPattern<Space>& sweeps,
          const Factors<Scalar, Space>& factors, bool symmetric, double alpha);
 

@@ -60,7 +60,7 @@ class Steps {
   /// A's triangles on a pattern, and room for the factors there.
   void prepare(const FillPattern<Space>& pattern) {
     Report of_scaling;
-    m_factors = relaxation::fill_triangles<Scalar, Space>(m_space, m_a, pattern, Scalar(1), of_scaling);
+    m_factors = sweeps::fill_triangles<Scalar, Space>(m_space, m_a, pattern, Scalar(1), of_scaling);
     m_report.breakdowns = of_scaling.breakdowns;
     m_sweeps = make_sweep_pattern<Space>(m_space, pattern);
     m_work = std::make_unique<Work>(m_space, pattern, m_sweeps, m_factors, false, m_alpha);
@@ -98,7 +98,7 @@ class Steps {
 
   /// Adds all candidates with their residuals, and sweeps once.
   void grow(State& state) {
-    const auto grown = add_candidates<Space>(m_space, m_a, m_known, state.pattern, m_options.pattern_bytes);
+    const auto grown = add_candidates<Space>(m_space, m_a, m_known, state.pattern, m_options.memory_budget);
     prepare(grown.pattern);
     carry_over(state, grown.lower_origin, grown.upper_origin, grown.pattern);
     m_work->make_next();
