@@ -54,9 +54,9 @@ class BlockSolve : public Solve<Scalar, Space> {
   BlockSolve(const Space& space, const Factor<Scalar, Space>& factor, const levels::RowBlocks<Space>& blocks,
              Storage storage, std::vector<std::string>& notes)
       : m_factor(factor), m_blocks(blocks) {
-    relaxation::Lost lost;
-    m_values = relaxation::stored<Value>(space, factor.values, lost);
-    relaxation::note_lost(factor.owner, lost, notes);
+    sweeps::Lost lost;
+    m_values = sweeps::stored<Value>(space, factor.values, lost);
+    sweeps::note_lost(factor.owner, lost, notes);
     if (storage != Storage::full) m_factor.values = {};
   }
 
@@ -103,7 +103,7 @@ SolvePointer<Scalar, Space> make_block_solve(const Space& space, const Factor<Sc
                                              std::vector<std::string>& notes) {
   if constexpr (is_host_space<Space>) {
     using Result = SolvePointer<Scalar, Space>;
-    return relaxation::with_stored_type<Scalar>(
+    return sweeps::with_stored_type<Scalar>(
         storage, [&]<class Value>(std::type_identity<Value>) -> Result {
           return std::make_shared<const BlockSolve<Value, Scalar, Space>>(space, factor, blocks, storage,
                                                                           notes);

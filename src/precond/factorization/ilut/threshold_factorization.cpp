@@ -75,7 +75,9 @@ void ThresholdFactorization<Scalar, Space>::numeric_step(const Space& space, con
   solves->symbolic(space, pattern);
   solves->numeric(space, pattern, factors, m_symmetric, report);
   const std::int64_t lower = pattern.lower.nnz(), upper = pattern.upper.nnz();
-  report.notes.push_back(std::to_string(lower) + " entries of L, " + std::to_string(upper) + " of U");
+  report.notes.push_back(
+      std::to_string(lower) + " entries of L, " + std::to_string(upper) + " of U" +
+      (solves->num_levels() > 0 ? "; " + std::to_string(solves->num_levels()) + " levels of rows" : ""));
   if (best.factors.cut_rows > 0)
     report.notes.push_back(std::to_string(best.factors.cut_rows) +
                            " rows had more than p entries above the tolerance");
