@@ -601,6 +601,20 @@ TYPED_TEST(BlockJacobiTest, BytesCountSharedArraysOnce) {
   EXPECT_EQ(m->report().bytes, layout + rows * 5 * 8 + (slices + 1) * 8);
 }
 
+TYPED_TEST(BlockJacobiTest, CompleteFactorsSolveBlocksExactly) {
+  for (const auto& [name, a] : small_matrices()) {
+    SCOPED_TRACE(name);
+    const OptionMap all = {{"local.tau", 0.0}, {"local.p", std::int64_t(1000)}};
+    check_block_jacobi<double, TypeParam>(a, with_size(30, local_is("ilut", all)), 1e-11);
+  }
+  for (const char* method : {"ilu0", "ic0", "ilut"}) {  // without fill
+    SCOPED_TRACE(method);
+    check_block_jacobi<double, TypeParam>(
+        generated("tridiagonal:400"), with_size(90, local_is(method, {{"partition", std::string("rows")}})),
+        1e-12);
+  }
+}
+
 TYPED_TEST(BlockJacobiTest, AThreadOfAHostSolvesABlock) {
   const TypeParam space;
   const auto a = to_device<TypeParam>(random_spd(90, 0.1, 3));
