@@ -36,6 +36,7 @@ class FactorSolves {
              Workspace& workspace) const;
   std::int64_t bytes() const;
   double flops() const;
+  int num_levels() const { return m_lower.num_levels(); }  ///< of L; 0 where the solves need none
   std::string description() const { return m_lower.description(); }
 
  private:

@@ -73,7 +73,9 @@ void Ilut<Scalar, Space>::numeric_step(const Space& space, const matrix_source& 
   solves->symbolic(space, pattern, levels);
   solves->numeric(space, pattern, factors, this->is_symmetric(), report);
   const std::int64_t lower = pattern.lower.nnz(), upper = pattern.upper.nnz();
-  report.notes.push_back(std::to_string(lower) + " entries of L, " + std::to_string(upper) + " of U");
+  report.notes.push_back(
+      std::to_string(lower) + " entries of L, " + std::to_string(upper) + " of U" +
+      (solves->num_levels() > 0 ? "; " + std::to_string(solves->num_levels()) + " levels of rows" : ""));
   if (best.factors.cut_rows > 0)
     report.notes.push_back(std::to_string(best.factors.cut_rows) +
                            " rows had more than p entries above the tolerance");
