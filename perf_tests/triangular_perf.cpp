@@ -32,7 +32,7 @@
 /// apply/METHOD/STORAGE    `bytes_per_second` counts what must move: N (of jacobi once a sweep), x and y;
 ///                    `over_product`: the time over the product's; `us_a_level`; `difference`: the
 ///                    largest one to the solve by levels, over its largest entry
-/// apply_4/METHOD     an application to four vectors at once; `over_one`: the time beside four to one
+/// apply_4/METHOD     an application to four vectors at once; `over_one`: the time over four times one
 /// cusparse_analysis, cusparse_solve    with CUDA, cusparseSpSV
 namespace {
 
