@@ -19,9 +19,10 @@
 #include <memory>
 #include <string>
 
-/// multicolor_ssor beside Kokkos Kernels' point and cluster multicolour Gauss-Seidel, as preconditioners of
-/// the same CG (or Richardson iteration) on the same matrix, with as many symmetric sweeps from zero:
-/// peer_kokkoskernels_gs [--matrix=poisson3d:100] [--solver=cg|richardson] [--sweeps=1] [--omega=1]
+/// multicolor_ssor compared with Kokkos Kernels' point and cluster multicolour Gauss-Seidel, as
+/// preconditioners of the same CG (or Richardson iteration) on the same matrix, with as many symmetric sweeps
+/// from zero: peer_kokkoskernels_gs [--matrix=poisson3d:100] [--solver=cg|richardson] [--sweeps=1]
+/// [--omega=1]
 /// [--rtol=1e-6] [--max_iters=10000] [--cluster_sizes=4,16] [--repeat=5]. A line each: setup (symbolic and
 /// numeric), its repetition with new values, one application, iterations, solve; the best of the repetitions.
 namespace {

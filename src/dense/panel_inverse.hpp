@@ -32,8 +32,8 @@ namespace prekond {
 /// Cost: 2 m^3 operations, 3 barriers a column and 2 a panel.
 ///
 /// Source: Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 14.4; for small blocks
-/// Anzt, Dongarra, Flegar, Quintana-Orti, Parallel Comput. 81 (2019). Of the scales: Curtis, Reid, J. Inst.
-/// Math. Appl. 10 (1972).
+/// Anzt, Dongarra, Flegar, Quintana-Orti, Parallel Comput. 81 (2019). The scales are by Curtis, Reid, J.
+/// Inst. Math. Appl. 10 (1972).
 template <class Real, int Panel>
 class PanelInverse {
  public:

@@ -194,8 +194,8 @@ class PanelQr {
   KOKKOS_FORCEINLINE_FUNCTION Real* panel_column(const Panel& p, int k) const {
     return (m_buffer ? m_buffer : column(p.begin)) + static_cast<std::size_t>(k) * m_leading;
   }
-  /// From V's column l on to the next; of a panel that has fewer than 8 the last one stands for those it
-  /// lacks. (One pointer that moves takes fewer registers than eight.)
+  /// Moves from V's column l to the next. A panel of fewer than 8 columns stays at its last one. (One pointer
+  /// that moves takes fewer registers than eight.)
   template <class Pointer>
   KOKKOS_FORCEINLINE_FUNCTION void advance(const Panel& p, int l, Pointer& v) const {
     if (l + 1 < p.count) v += m_leading;

@@ -104,7 +104,7 @@ Solved<Real> solve_by(const LongMatrix& a, Pivoting pivoting, Real floor, const 
                       {},
                       to_vector(kernel.is_dropped),
                       to_vector(kernel.dropped)[0]};
-  const auto rows = to_vector(kernel.rows);  // each behind its working memory
+  const auto rows = to_vector(kernel.rows);  // each after its working memory
   for (std::size_t r = 1; r < rows.size() / order; r += 2)
     solved.rows.emplace_back(rows.begin() + static_cast<std::ptrdiff_t>(r * order),
                              rows.begin() + static_cast<std::ptrdiff_t>((r + 1) * order));
@@ -178,7 +178,7 @@ void expect_solution(const LongMatrix& a, const std::vector<Solved<Real>>& all, 
   }
 }
 
-/// Row by row those of A^-1, and zeros behind them.
+/// The entries of A^-1 row by row, and zeros after them.
 template <class Real>
 void expect_rows(const LongMatrix& a, const Solved<Real>& found, double tolerance) {
   const std::vector<int> indices = some_rows(static_cast<int>(a.size()));

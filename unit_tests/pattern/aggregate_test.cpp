@@ -86,7 +86,7 @@ TYPED_TEST(AggregateTest, TheSetIsMaximalIndependentAndEqualsTheReference) {
   }
 }
 
-/// What devices do, on every space, for the graph of some of the vertices; and what the space does.
+/// Sets in the graph of some of the vertices: the device's rounds on every space, and the space's own way.
 TYPED_TEST(AggregateTest, SetsOfSomeOfTheVertices) {
   const TypeParam space;
   for (const auto& [name, graph] : graphs_to_aggregate())

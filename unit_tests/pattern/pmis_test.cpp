@@ -103,7 +103,7 @@ HostGraph directed_graph(int n, double mean_degree, unsigned seed) {
   return result;
 }
 
-/// Those of aggregation are symmetric; more that are not.
+/// The graphs of aggregation, which are symmetric, and some that are not.
 std::vector<NamedGraph> graphs_to_split() {
   std::vector<NamedGraph> all = graphs_to_aggregate();
   all.push_back({"cycle in one direction", {{1}, {2}, {0}, {4}, {3}}});

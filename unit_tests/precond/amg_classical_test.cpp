@@ -204,7 +204,7 @@ TYPED_TEST(AmgClassicalTest, DefaultsOfThetaFollowTheCoarsening) {
   EXPECT_EQ(of_systems.strong_limit(false), 0.3);
   EXPECT_EQ((Amg<double, TypeParam>(AmgOptions{}).options().theta), 0.05);
   EXPECT_EQ((Amg<double, TypeParam>(AmgOptions{}).options().block_theta), 0.02);
-  // What is strong decides which rows are coarse.
+  // Strong influences decide which rows are coarse.
   const HostMatrix<double> a = problem("anisotropic2d:30,epsilon=0.3");
   const auto rows = [&](const OptionMap& more) {
     const auto m = classical<double, TypeParam>(more);

@@ -95,7 +95,7 @@ TYPED_TEST(AmgCycleTest, MinimalResidualsWhereMIsNotForPositiveDefiniteMatrices)
     }
 }
 
-/// Of a K-cycle by unsmoothed aggregation with many levels.
+/// Options of a K-cycle by unsmoothed aggregation with many levels.
 OptionMap k_cycle() {
   return {{"cycle", std::string("k")},
           {"prolongator", std::string("unsmoothed")},
@@ -178,7 +178,7 @@ TEST(AmgKSteps, ZeroAndNonfiniteStepsAreLeftOut) {
 TYPED_TEST(AmgCycleTest, AVectorThatIsNoStepIsNotRead) {
   const TypeParam space;
   const double none = std::nan("");
-  // Columns: no step, the first alone, both.
+  // Columns: no step, only the first, both.
   const auto scalars = to_columns<TypeParam>({{0, 0, 0, 0, 0}, {2, 8, 1, none, 9}, {2, 8, 1, 5, 9}});
   const auto c = to_columns<TypeParam>({{none}, {1}, {1}}), x = to_columns<TypeParam>({{none}, {none}, {10}}),
              b = to_columns<TypeParam>({{7}, {7}, {7}});

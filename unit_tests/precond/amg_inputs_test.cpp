@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What multigrid is given: awkward matrices, systems whose nodes nobody described, bodies that are free.
+// Inputs of multigrid: awkward matrices, systems whose nodes nobody described, free bodies.
 #include "testing/amg_cases.hpp"
 #include "testing/one_thread.hpp"
 #include "testing/spaces.hpp"

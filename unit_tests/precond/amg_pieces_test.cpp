@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What the levels of multigrid are made of.
+// The pieces of multigrid's levels.
 #include "testing/amg_cases.hpp"
 #include "testing/krylov_solves.hpp"
 #include "testing/one_thread.hpp"
@@ -217,7 +217,7 @@ TYPED_TEST(AmgPiecesTest, TheSmoothingMatrixEqualsItsDefinition) {
 }
 
 TYPED_TEST(AmgPiecesTest, LambdaIsTheLargestEigenvalue) {
-  // Of D^-1 A for the Laplacian on n x n points: 1 + cos(pi / (n + 1)).
+  // The largest eigenvalue of D^-1 A for the Laplacian on n x n points: 1 + cos(pi / (n + 1)).
   const HostMatrix<double> a = problem("poisson2d:30");
   const TypeParam space;
   const auto device = to_device<TypeParam>(a);

@@ -63,7 +63,7 @@ TYPED_TEST(AmgTest, SymmetryIsThatOfTheProperties) {
 
 // ------------------------------------------------------------------------------------------- what it is for
 
-/// Of CG, or of FGMRES where M is not symmetric.
+/// Iterations of CG, or of FGMRES where M is not symmetric.
 template <class Space>
 std::int64_t iterations_with(const MatrixPreconditioner<double, Space>& m, const HostMatrix<double>& a) {
   const auto solved =

@@ -34,7 +34,7 @@ struct Pieces {
   int unknowns, vectors;
 };
 
-/// Of the hub, node 0, all aggregates; of other nodes their own one and some others. The last node is in
+/// The hub, node 0, has all aggregates; other nodes have their own one and some others. The last node is in
 /// none.
 template <class Space>
 Pieces<Space> pieces_of(int num_nodes, int unknowns, int vectors) {

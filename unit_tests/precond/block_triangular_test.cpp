@@ -51,7 +51,7 @@ TriangleCase random_triangle(int rows, int b, int padding, Triangle which, doubl
     for (auto& entry : own) entry = static_cast<double>(number());
     result.scale.push_back(own);
   }
-  // What the padding has is zero.
+  // The padding is zero.
   for (int i = 0; i < rows; ++i)
     for (int p = 0; p < b; ++p)
       for (int q = 0; q < b; ++q) {
@@ -110,7 +110,7 @@ std::vector<std::vector<Scalar>> vectors(std::size_t n, int count) {
   return x;
 }
 
-/// What `solve` makes of S x, or of x.
+/// Expects the result of `solve` for S x, or for x.
 template <class Scalar, class Solve>
 void expect_solution(const TriangleCase& test, bool with_scale, const std::vector<Scalar>& x,
                      const std::vector<Scalar>& y, double tolerance, const Solve& solve) {

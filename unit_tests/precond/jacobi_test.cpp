@@ -267,7 +267,7 @@ TYPED_TEST(JacobiTest, BlocksOfAMatrixByBlocksAreReadAsTheyAre) {
       of_rows.numeric(space, source.csr());
       of_blocks.numeric(space, source);
       EXPECT_EQ((applied<double, TypeParam>(of_blocks, 61, 2)), (applied<double, TypeParam>(of_rows, 61, 2)));
-      // The source has expanded the values already: what changes now is seen in the blocks alone.
+      // The source has expanded the values already: a change now is seen only in the blocks.
       Kokkos::deep_copy(blocks.values, to_bcsr<double, TypeParam>(space, twice_a, b, order).values);
       of_blocks.numeric(space, source);
       EXPECT_NE((applied<double, TypeParam>(of_blocks, 61, 2)), (applied<double, TypeParam>(of_rows, 61, 2)));

@@ -201,7 +201,7 @@ TYPED_TEST(MulticolorTest, StorageRoundsTheTriangles) {
       bytes = m.report().bytes;
     }
   }
-  // What half cannot hold is cut to its largest number, beside the diagonal scaled to 1.
+  // Half cuts entries that it cannot hold to its largest number; the diagonal is scaled to 1.
   const double most = 65504e-9;
   const auto wide = sparse<double>({{1e-9, 1}, {-1, 1e-9}}),
              cut = sparse<double>({{1e-9, most}, {-most, 1e-9}});
@@ -403,7 +403,7 @@ TYPED_TEST(MulticolorTest, RowsThatBreakDownAreCountedAndFinite) {
     EXPECT_EQ(m.report().breakdowns.first_pivot, 0);
     EXPECT_THAT(m.report().breakdowns.action, HasSubstr("took their largest entry"));
     for (std::size_t k = host.row_ptrs[20]; k < host.row_ptrs[21]; ++k)
-      if (host.col_idxs[k] == 20) host.values[k] = 1;  // the largest beside it, in size
+      if (host.col_idxs[k] == 20) host.values[k] = 1;  // the largest magnitude next to it
     const auto b = waves_of(81);
     EXPECT_LE(
         relative_difference(applied_to<double, TypeParam>(m, b),

@@ -184,7 +184,7 @@ TYPED_TEST(PolynomialSetupTest, WithoutScalingTheBoundsAreThoseOfA) {
   EXPECT_NEAR(applied<TypeParam>(neumann, std::vector<double>(81, 1.0))[5], 0.3, 1e-15);
   const auto automatic = made<Made<TypeParam>, TypeParam>({.scaling = PolynomialScaling::none}, a);
   EXPECT_LT(cg_iterations<TypeParam>(a, &automatic), 15);
-  // What is said is said of A.
+  // Notes have the numbers of A.
   const auto damped = made<Made<TypeParam>, TypeParam>(
       {.kind = PolynomialKind::neumann, .degree = 2, .scaling = PolynomialScaling::none, .lambda_max = 8}, a);
   EXPECT_THAT(damped.report().notes, Contains(HasSubstr("omega is 0.1875, by")));

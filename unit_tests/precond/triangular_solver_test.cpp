@@ -288,7 +288,7 @@ TYPED_TEST(TriangularSolverTest, DivergingSweepsGiveWayToAnExactSolve) {
   solve.numeric(tame);
   EXPECT_EQ(solve.solver.method(), TriangularMethod::jacobi);
   EXPECT_THAT(solve.report.notes, Not(Contains(HasSubstr("refused"))));
-  // What is not finite is not told by its size alone.
+  // The size does not show that a value is not finite.
   for (double& value : n.values) value *= 1e200;
   solve.numeric(n);
   EXPECT_EQ(solve.solver.method(), exact);
@@ -483,7 +483,7 @@ TYPED_TEST(TriangularSolverTest, ApplyAllocatesNothingAndDoesNotFence) {
       const ToolEvents events;
       apply();
       EXPECT_THAT(events.allocations(), IsEmpty()) << word;
-      // What the host solves goes there and back between two.
+      // A system that the host solves goes there and back between two.
       const bool goes_to_host = solve.solver.method() == TriangularMethod::host;
       EXPECT_THAT(events.fences(), ::testing::SizeIs(goes_to_host ? 2 : 0)) << word;
       for (const auto& label : events.kernels()) EXPECT_THAT(label, ::testing::StartsWith("prekond::"));

@@ -31,7 +31,7 @@ TriangularOptions until(double tolerance, int sweeps = 1000) {
   return options;
 }
 
-/// The largest change of each of so many sweeps on the fixed vector, times the scales.
+/// The largest change of each of `sweeps` sweeps on the fixed vector, times the scales.
 std::vector<double> changes_of(const HostMatrix<double>& n, const std::vector<double>& s, int sweeps) {
   std::vector<long double> source(n.num_rows);
   for (std::size_t i = 0; i < source.size(); ++i)
@@ -198,7 +198,7 @@ TYPED_TEST(TriangularSweepsTest, SweepsAreRaisedToThoseOfAnotherSolve) {
   EXPECT_LT(solve.solver.sweeps(), more) << "it looks at the tolerance from there on";
   Solver<double, TypeParam> exact(n, Triangle::lower, with(TriangularMethod::levels));
   EXPECT_THROW(exact.solver.raise_sweeps(exact.space, 3, exact.report), std::logic_error);
-  // Those that grow are refused, and nothing changes.
+  // Diverging sweeps are refused, and nothing changes.
   const auto wild = strict_triangle(n, Triangle::lower, 4);
   Solver<double, TypeParam> grows(wild, Triangle::lower, until(1, 6));
   EXPECT_EQ(grows.solver.sweeps(), 1);
@@ -215,7 +215,7 @@ TYPED_TEST(TriangularSweepsTest, TolerancesOutOfRangeAreRefused) {
 
 // ------------------------------------------------------------------------------------------- the transpose
 
-/// What a solve does to the unit vectors: its rows.
+/// The results of a solve for the unit vectors, by rows.
 template <class Space>
 std::vector<std::vector<double>> columns_of_inverse(const Solver<double, Space>& solve) {
   const auto n = static_cast<std::size_t>(solve.solver.num_rows());

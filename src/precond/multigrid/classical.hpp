@@ -31,8 +31,8 @@ ClassicalTransfer<Space> find_classical(const Space& space, const CsrView<Scalar
                                         const Vector<int, Space>& unknown_of, const AmgOptions& options,
                                         bool aggressive);
 
-/// P of the coarsening that was found: `interpolation`. Of an aggressive one P_1 P_2, cut as the factors are:
-/// P_1 interpolates from `first`, and P_2, which has only the rows of `first`, from `points`.
+/// P of the coarsening that was found: `interpolation`. An aggressive one has P_1 P_2, cut as the factors
+/// are: P_1 interpolates from `first`, and P_2, which has only the rows of `first`, from `points`.
 template <class Scalar, class Space>
 CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> classical_prolongator(
     const Space& space, const CsrView<Scalar, Space>& a, const AmgOptions& options,

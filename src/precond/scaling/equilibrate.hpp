@@ -29,7 +29,7 @@ struct ChooseScale {
   }
 };
 
-/// Entries of S A S. Those in columns of other ranks, which no setup looks at, are zero.
+/// Entries of S A S. Entries in columns of other ranks, which no setup looks at, are zero.
 template <class Scalar, class Space, class Matrix>
 struct EquilibrateRow {
   using Real = real_type_t<Scalar>;

@@ -62,7 +62,7 @@ struct ScaleRows {
 };
 
 /// factor c_i a_ij c_j, with the sign of a_ii; 0 where that is not finite. The bits of (i, j) and (j, i) are
-/// the same where a_ij = a_ji. What A does not have, of fill, is 0. Counts rows with such entries and those
+/// the same where a_ij = a_ji. Fill, which A does not have, is 0. Counts rows with such entries and those
 /// without a usable diagonal.
 template <class Scalar, class Space>
 struct FillTriangles {

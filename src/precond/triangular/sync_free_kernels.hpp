@@ -86,9 +86,9 @@ struct BeginSyncFree {
   }
 };
 
-/// y_i = s_i b_i - sum_k n_ik y_k for row i of all vectors, by a thread or a vector of lanes. It is looked
-/// for in x: by the places of the levels, or, where there are no places, in y itself. A row that waited in
-/// vain raises the flag, and goes on with 0 for what is missing: the result is not used.
+/// y_i = s_i b_i - sum_k n_ik y_k for row i of all vectors, by a thread or a lane group. Other rows'
+/// values are looked for in x by the places of the levels, or, where there are no places, in y itself. A row
+/// that gives up waiting raises the flag, and goes on with 0 for the missing values; the result is not used.
 template <class Value, class Scalar, class Space, int Lanes>
 struct SolveRow {
   using Tuning = SyncFreeTuning;

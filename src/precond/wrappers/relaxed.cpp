@@ -14,7 +14,7 @@
 namespace prekond {
 namespace impl::relaxed {
 
-/// The entries of a part of A's square; of a unit diagonal's triangle those beside the diagonal.
+/// The entries of a part of A's square, without the diagonal for a triangle with a unit diagonal.
 template <class Scalar, class Space>
 struct IsInPart {
   CsrView<Scalar, Space> a;

@@ -15,7 +15,7 @@ namespace prekond {
 
 namespace impl {
 
-/// H in one format and one precision. What a new one has to say.
+/// The interface of H in one format and one precision.
 template <class Scalar, class Space>
 class StoredFormat {
  public:
@@ -108,7 +108,7 @@ class StoredMatrix {
   StoredMatrix with_rows_multiplied(const Space& space, const Vector<Real, Space>& scale) const;
 
   /// y = A x, for x of num_cols() x k and y of num_rows() x k. No allocation, no fence. On a host each column
-  /// has the bits that it has alone. \throws InputError where the sizes do not fit \pre x and y share no
+  /// has the bits of a single column. \throws InputError where the sizes do not fit \pre x and y share no
   /// memory
   void multiply(const Space& space, MultiVectorView<const Scalar, Space> x,
                 MultiVectorView<Scalar, Space> y) const {
