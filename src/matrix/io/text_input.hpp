@@ -24,7 +24,7 @@ std::string joined(const Parts&... parts) {
     if constexpr (std::is_integral_v<std::decay_t<decltype(part)>>)
       return std::to_string(part);
     else
-      return std::string_view(part);
+      return std::string(part);
   };
   std::string text;
   ((text += text_of(parts)), ...);
