@@ -21,27 +21,6 @@ struct Status {
   };
 };
 
-/// Bits that tell about the entries of a solution.
-struct SolutionFlags {
-  static constexpr int found = 1;       ///< one that is not zero
-  static constexpr int not_finite = 2;  ///< one that is not finite
-};
-
-/// Adds the bits of a column's first n entries, as Scalars, to `flags`.
-template <class Scalar, class LaneGroup, class Column>
-KOKKOS_FUNCTION void judge_solution(const LaneGroup& lane_group, const Column& column, int n, int* flags) {
-  lane_group.region([&](int lane) {
-    bool nonzero = false, finite = true;
-    for (int c = lane; c < n; c += lane_group.size()) {
-      const double x = column.value(c);
-      nonzero = nonzero || x != 0;
-      finite = finite && Kokkos::isfinite(static_cast<Scalar>(x));
-    }
-    if (nonzero) Kokkos::atomic_or(flags, SolutionFlags::found);
-    if (!finite) Kokkos::atomic_or(flags, SolutionFlags::not_finite);
-  });
-}
-
 /// The layout of a column's data: all of it together, or the local matrix apart, with a buffer for a panel in
 /// the memory of the rest.
 enum class Placement { together, apart };
@@ -139,15 +118,15 @@ class Column {
     gather(k, limit);
     if constexpr (Solver == LeastSquares::normal) {
       solve_normal(k, floor);
-      judge_solution<Scalar>(m_lane_group, *this, m_n2, m_arrays.flags);
+      judge();
       const DroppedPivots<Real>& dropped = *m_arrays.gram.dropped;
-      return {dropped.count > 0, *m_arrays.flags != SolutionFlags::found, 0};
+      return {dropped.count > 0, *m_arrays.flags != found, 0};
     } else {
       const int rank = m_system.factor(m_lane_group, floor);
       m_system.solve(m_lane_group, rank, m_arrays.x, m_arrays.work);
-      judge_solution<Scalar>(m_lane_group, *this, m_n2, m_arrays.flags);
+      judge();
       const DroppedPivots<Real>& dropped = m_system.dropped();
-      return {dropped.count > 0, *m_arrays.flags != SolutionFlags::found,
+      return {dropped.count > 0, *m_arrays.flags != found,
               dropped.count > 0 ? static_cast<float>(dropped.pivot) : 0.0f};
     }
   }
@@ -156,6 +135,8 @@ class Column {
   KOKKOS_FORCEINLINE_FUNCTION double value(int c) const { return double(m_arrays.x[c]) * m_arrays.scale[c]; }
 
  private:
+  static constexpr int found = 1, not_finite = 2;
+
   KOKKOS_FUNCTION void find_rows(const int* cols, std::int64_t limit) const {
     m_columns.read(cols, [&](int c, int col) {
       m_arrays.scale[c] = m_col_scale(col);
@@ -226,6 +207,19 @@ class Column {
             if (j + l < m_n2) m_arrays.gram(j + l, c) = dots[l];
         });
       }
+    });
+  }
+
+  KOKKOS_FUNCTION void judge() const {
+    m_lane_group.region([&](int lane) {
+      bool nonzero = false, finite = true;
+      for (int c = lane; c < m_n2; c += m_lane_group.size()) {
+        const double x = value(c);
+        nonzero = nonzero || x != 0;
+        finite = finite && Kokkos::isfinite(static_cast<Scalar>(x));
+      }
+      if (nonzero) Kokkos::atomic_or(m_arrays.flags, found);
+      if (!finite) Kokkos::atomic_or(m_arrays.flags, not_finite);
     });
   }
 

@@ -145,17 +145,17 @@ class Column {
       if (n2 == known) break;
     }
     m_system.solve(m_lane_group, panels, rank, m_arrays.x, m_arrays.work);
-    spai::judge_solution<Scalar>(m_lane_group, *this, n2, m_arrays.flags);
+    judge(n2);
     const DroppedPivots<Real>& dropped = m_system.dropped();
     const float pivot = dropped.count > 0 ? static_cast<float>(dropped.pivot) : 0.0f;
-    return {false, dropped.count > 0, *m_arrays.flags != spai::SolutionFlags::found, reached, pivot, n2,
-            m_rows};
+    return {false, dropped.count > 0, *m_arrays.flags != found, reached, pivot, n2, m_rows};
   }
 
   KOKKOS_FORCEINLINE_FUNCTION int col(int c) const { return m_arrays.cols[c]; }
   KOKKOS_FORCEINLINE_FUNCTION double value(int c) const { return double(m_arrays.x[c]) * m_arrays.scale[c]; }
 
  private:
+  static constexpr int found = 1, not_finite = 2;
   /// A residual of rounding errors says nothing about candidates.
   static constexpr Real rounding = sizeof(Real) == 4 ? Real(64 * 0x1p-23f) : Real(64 * 0x1p-52);
 
@@ -345,6 +345,19 @@ class Column {
       for (; k > 0 && list[k - 1] > value; --k) list[k] = list[k - 1];
       list[k] = value;
     }
+  }
+
+  KOKKOS_FUNCTION void judge(int n2) const {
+    m_lane_group.region([&](int lane) {
+      bool nonzero = false, finite = true;
+      for (int c = lane; c < n2; c += m_lane_group.size()) {
+        const double x = value(c);
+        nonzero = nonzero || x != 0;
+        finite = finite && Kokkos::isfinite(static_cast<Scalar>(x));
+      }
+      if (nonzero) Kokkos::atomic_or(m_arrays.flags, found);
+      if (!finite) Kokkos::atomic_or(m_arrays.flags, not_finite);
+    });
   }
 
   LaneGroup m_lane_group;
