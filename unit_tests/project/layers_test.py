@@ -244,6 +244,23 @@ def check_form(root):
             yield f"{name}: has {len(lines)} lines, more than {MOST_LINES}"
 
 
+def check_pages(root):
+    """Pages name every public header, and none that does not exist."""
+    pages = [path for path in (*sorted((root / "docs").glob("*.md")), root / "README.md", root / "CONTRIBUTING.md") if path.is_file()]
+    named = set()
+    for path in pages:
+        name = path.relative_to(root).as_posix()
+        for header_name in sorted(set(PAGE_HEADER.findall(path.read_text()))):
+            found = root / "include" / header_name
+            if name.startswith("docs/"):
+                named.add(header_name)
+            if not found.is_file() and not Path(f"{found}.in").is_file() and header_name not in TAUGHT_HEADERS:
+                yield f"{name}: <{header_name}> does not exist"
+    for path, name in files_of(root, ("include",), lambda path: path.suffix == ".hpp"):
+        if "/impl/" not in name and name.removeprefix("include/") not in named:
+            yield f"{name}: no page of docs/ names <{name.removeprefix('include/')}>"
+
+
 def undocumented_classes(lines):
     """Classes at namespace scope, outside of any namespace impl, that no `///` precedes."""
     namespaces = []
@@ -273,23 +290,6 @@ def check_docstrings(root):
                 yield f"{name}: {class_name} has no docstring (///)"
 
 
-def check_pages(root):
-    """Pages name every public header, and none that does not exist."""
-    pages = [path for path in (*sorted((root / "docs").glob("*.md")), root / "README.md", root / "CONTRIBUTING.md") if path.is_file()]
-    named = set()
-    for path in pages:
-        name = path.relative_to(root).as_posix()
-        for header_name in sorted(set(PAGE_HEADER.findall(path.read_text()))):
-            found = root / "include" / header_name
-            if name.startswith("docs/"):
-                named.add(header_name)
-            if not found.is_file() and not Path(f"{found}.in").is_file() and header_name not in TAUGHT_HEADERS:
-                yield f"{name}: <{header_name}> does not exist"
-    for path, name in files_of(root, ("include",), lambda path: path.suffix == ".hpp"):
-        if "/impl/" not in name and name.removeprefix("include/") not in named:
-            yield f"{name}: no page of docs/ names <{name.removeprefix('include/')}>"
-
-
 CHECKS = (check_includes, check_folder_pairs, check_places, check_backends, check_lambdas, check_atomics, check_form, check_docstrings,
           check_pages)
 
@@ -312,6 +312,8 @@ def source(*lines):
 
 
 GOOD = {
+    "README.md": "`<prekond/precond/ilu.hpp>`\n",
+    "CONTRIBUTING.md": "#include <prekond/precond/row_norm.hpp>\n",
     "include/prekond/core/views.hpp": header("#include <vector>"),
     "include/prekond/core/version.hpp.in": header(),
     "src/core/lane_group.hpp": header("#ifdef KOKKOS_ENABLE_CUDA", "#endif"),
@@ -350,9 +352,8 @@ GOOD = {
                                   "#include <prekond/adapters/tpetra.hpp>"),
     "unit_tests/a_test.cpp": source("#include <nlohmann/json.hpp>", "#ifdef KOKKOS_ENABLE_CUDA", "#endif"),
     "scripts/build": "#!/bin/sh\n" + source().replace("//", "#"),
-    "README.md": "`<prekond/precond/ilu.hpp>`\n",
-    "CONTRIBUTING.md": "#include <prekond/precond/row_norm.hpp>\n",
 }
+
 # The page of such a tree, which names its public headers.
 PAGE = "".join(f"| `<{name.removeprefix('include/').removesuffix('.in')}>` | some words |\n" for name in GOOD
                if name.startswith("include/") and "/impl/" not in name)
