@@ -23,7 +23,7 @@ from results_file import add_render, load, store
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
 
-# A row: the paper's matrix; what stands for it, "name" of a file or "NAME:SIZE"; is that the paper's matrix itself?
+# A row: the paper's matrix; the one taken for it, "name" of a file or "NAME:SIZE"; is that the paper's matrix itself?
 # `runs` in the order of the columns.
 Case = namedtuple("Case", "name stand_in exact runs")
 # label: of the column; arguments: of the command; paper: its iterations, None where it has none
@@ -198,7 +198,7 @@ def kept(report):
     levels = [int(found.group(1)) for found in (re.search(r"(\d+) levels of rows", note) for note in precond["notes"]) if found]
     seconds_of_solves = precond["apply_seconds"] or 0
     return {"levels": levels[0] if levels else None,
-            # Of a factor's entry a product and a sum.
+            # Each entry of a factor costs a product and a sum.
             "mflops": 2e-6 * precond["nnz"] / seconds_of_solves if levels and seconds_of_solves else None,
             "iterations": solver["iterations"], "converged": solver["converged"], "end": solver["reason"],
             "setup": precond["setup_seconds"], "solve": solver["seconds"], "notes": precond["notes"],

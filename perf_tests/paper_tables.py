@@ -22,7 +22,7 @@ from results_file import lines
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
-# The paper's ID and matrix, and what stands for it.
+# The paper's ID and matrix, and the one taken for it.
 MATRICES = [
     ("01", "Res_small", "elasticity3d:36"), ("02", "Cube", "elasticity3d:40,contrast=1"), ("06", "Mexico", "elasticity3d:47"),
     ("08", "Fault_639", "elasticity3d:60"), ("11", "Emilia_923", "elasticity3d:68"), ("12", "thermal2", "poisson3d:107"),

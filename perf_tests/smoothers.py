@@ -35,7 +35,7 @@ OF_SPD = {
     "SPAI": "spai:storage=single",
     "ISAI": "isai:storage=single",
 }
-# Of matrices that are not symmetric: without factors G^T G, and damped, because nothing finds a damping there.
+# Smoothers for matrices that are not symmetric: without factors G^T G, and damped, because nothing finds a damping there.
 OF_GENERAL = {
     "l1-Jacobi": "l1_jacobi",
     "Jacobi": "jacobi",

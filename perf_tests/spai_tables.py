@@ -20,7 +20,7 @@ from results_file import add_render, lines, load, store
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
-# The paper's matrix, what stands for it, the paper's setup seconds on an A40 for k = 1, and what its Table 4 predicts.
+# The paper's matrix, the one taken for it, the paper's setup seconds on an A40 for k = 1, and its Table 4's prediction.
 MATRICES = [
     ("cbuckle", "irregular3d:16,unknowns=3,mean=49.45,longest=600", 0.878, ("sorted", "sorted")),
     ("2cubes_sphere", "irregular3d:47,mean=16.23,longest=31", 0.221, ("constant", "constant")),
