@@ -143,7 +143,7 @@ with open(os.path.join(out, "hypre.json"), "w", encoding="utf-8") as file:
                "ratios": ratios, "parallel_efficiency": efficiency}, file, indent=1)
     file.write("\n")
 
-lines = [f"# Adaptive FSAI beside hypre's: {matrix}", "",
+lines = [f"# Adaptive FSAI and hypre's: {matrix}", "",
          f"{rows:,} rows; {cpu}; Kokkos {environment.get('kokkos')}, {environment.get('backend')}. Medians of {rounds} interleaved "
          f"rounds, in each the median of {repeats}. One core is one process of hypre or one thread of Prekond; hypre's FSAI on two "
          "processes works on the diagonal blocks, so its factor differs there. CG to 1e-6, b = A 1, x0 = 0. By "

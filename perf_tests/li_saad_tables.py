@@ -7,7 +7,7 @@
     li_saad_tables.py render --in li_saad.json --out li_saad.md
 
 Relative residual 1e-6, b = A 1 (the paper does not say its own). The paper's matrix is taken where a file of its name
-is in the folder or one below it; else what stands for it, a real matrix of the folder or a generated one: the paper's
+is in the folder or one below it; else a real matrix of the folder or a generated one in its place: the paper's
 iterations say nothing of those of a stand-in, and are shown with the name of their own matrix. A row has the machine that
 it was measured on. A table is a function that gives its cases (`TABLES`)."""
 import argparse
@@ -268,7 +268,7 @@ def run_render(arguments):
     machine = content["machine"]  # of files whose rows do not say theirs
     text = ["# The tables of Li and Saad (2013)", "",
             "Written by `perf_tests/li_saad_tables.py`. Relative residual 1e-6, b = A 1. Where a matrix is the paper's, the paper's "
-            "iterations stand beside, with the ratio to them. The others are stand-ins of about the same kind: the paper's iterations "
+            "iterations are given, with the ratio to them. The others are stand-ins of about the same kind: the paper's iterations "
             "are those of another matrix, and not to be compared with.", ""]
     for number in sorted(content["tables"], key=int):
         title = (TABLES[number].__doc__ or "").strip() if number in TABLES else ""

@@ -61,7 +61,7 @@ PROBLEMS = [
 
 
 def benchmarks(path):
-    """What Google Benchmark has written, also where it was ended."""
+    """The output of Google Benchmark, also where it was ended."""
     with open(path, encoding="utf-8") as file:
         text = file.read()
     place = text.find('"benchmarks": [')

@@ -3,12 +3,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Tables 4, 5 and 7 of Chu, Wang, Chen, Gao, BenchCouncil Trans. Benchmarks, Standards and Evaluations 3 (2023) 100087, by
 the command `prekond compare`: which strategy is predicted and which is the faster one; setup of static SPAI and BiCGSTAB
-with (I + |A|)^k, k = 1 and 2, for both strategies and the selected one, beside ViennaCL's SPAI (k = 1, on the host).
+with (I + |A|)^k, k = 1 and 2, for both strategies and the selected one, compared with ViennaCL's SPAI (k = 1, on the host).
 
     spai_tables.py measure --out gpu.json [--viennacl peer_viennacl_spai] [--only offshore,msdoor]
     spai_tables.py render --in gpu.json --out gpu.md
 
-None of the paper's matrices is at hand: generated ones of their sizes and row statistics (its Table 3) stand for them."""
+None of the paper's matrices is at hand: generated ones of their sizes and row statistics (its Table 3) replace them."""
 import argparse
 import json
 import os
@@ -46,7 +46,7 @@ def parse_arguments():
     measure.add_argument("--powers", default="1,2")
     measure.add_argument("--strategies", default=",".join(STRATEGIES))
     measure.add_argument("--setup-scalar", default="double")
-    measure.add_argument("--repeat", default="3", help="times are medians of so many")
+    measure.add_argument("--repeat", default="3", help="number of repetitions, of which times are medians")
     measure.add_argument("--timeout", type=float, default=900, help="seconds a matrix and power")
     measure.add_argument("--out", required=True, help="the JSON file; what it has of other matrices stays")
     add_render(commands)
@@ -131,7 +131,7 @@ def seconds(value):
 
 
 def ruled(result):
-    """What the paper's rule says, as the preconditioner applied it."""
+    """The paper's rule, as the preconditioner applied it."""
     for note in result.get("notes", []):
         for strategy in ("constant", "sorted"):
             if note.endswith(f"the paper's rule says {strategy}"):
