@@ -143,7 +143,7 @@ struct AmgOptions {
     describe_levels(visit);
     describe_cycle(visit);
     describe_storage(visit);
-    visit.method("smoother", smoother, smoother_table(),
+    visit.method("smoother", smoother, impl::registered_method_table("smoother"),
                  "smoother of all levels, any preconditioner with its own options");
   }
 
@@ -241,8 +241,6 @@ struct AmgOptions {
     visit("spgemm", spgemm, {{"own", SpgemmLibrary::own}, {"kokkos_kernels", SpgemmLibrary::kokkos_kernels}},
           "whose product of matrices finds patterns and values of single entries; blocks and later numeric "
           "phases have ours");
-    visit.method("smoother", smoother, impl::registered_method_table("smoother"),
-                 "any preconditioner, with its own options");
   }
 };
 
