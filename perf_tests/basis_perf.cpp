@@ -17,10 +17,10 @@
 /// orthonormalize  w = (w - V h) / beta, one kernel
 /// delayed_step    both updates of dcgs2
 /// combine         y = V c
-/// project_block   V^H W and W^H W of the s-step form, W of --block=4 vectors behind V
+/// project_block   V^H W and W^H W of the s-step form, W of --block=4 vectors after V
 /// update_block    W = W T - V C
 ///
-/// `of_copy`: the rate of what must move (V once, the vectors read and written once) beside the copy's
+/// `of_copy`: the rate of what must move (V once, the vectors read and written once) over the copy's
 namespace {
 
 using namespace prekond;

@@ -20,11 +20,11 @@
 /// [--sweeps=2,3,4,5,6] [--orthogonalizations=cgs2,dcgs2] [--restart=30] [--rtol=1e-5]
 /// [--max_iters=3000] [--repetitions=5]. Cases, each NAME/MATRIX@BLOCK_SIZE, by BCSR:
 ///
-/// product            y = A x; `of_copy`: the rate of what must move beside the copy's
+/// product            y = A x; `of_copy`: the rate of the bytes that must move over the copy's
 /// symbolic           the seconds of symbolic; `num_levels`, `breakdowns`
-/// numeric/SCHEDULE   of a further numeric phase of a matrix by blocks; `factor`: of the factorisation alone;
+/// numeric/SCHEDULE   of a further numeric phase of a matrix by blocks; `factor`: only of the factorisation;
 ///                    `from_csr`: of a numeric phase of the matrix by single rows
-/// apply/METHOD       an application; `over_products`: beside that of the product by BCSR; METHOD is an exact
+/// apply/METHOD       an application; `over_products`: over that of the product by BCSR; METHOD is an exact
 ///                    one, or jacobi_K with K sweeps
 /// gmres/ORTHOGONALIZATION/METHOD     a whole solve (ORTHOGONALIZATION stepsS: step_size S, cgs2);
 /// `iterations`, `converged`, `precond`: seconds of 30

@@ -21,8 +21,8 @@
 /// [--spmv=csr,auto: formats of A; other than csr they are part of the case's name]. An
 /// iteration reads A and the preconditioner once and passes 13 times over a vector (the products read x and
 /// write y; three kernels: 6, 2 and 3 passes). `bandwidth_of_copy` is that over what a copy of the same bytes
-/// reaches in this run. On CUDA, the same CG on cuSPARSE's products stands beside it (`cusparse`), by each of
-/// its two algorithms.
+/// reaches in this run. On CUDA, the same CG on cuSPARSE's products is compared with it (`cusparse`), by each
+/// of its two algorithms.
 namespace {
 
 using namespace prekond;
@@ -81,7 +81,7 @@ double solve_time(benchmark::State& state, const Problem& problem, const Operato
   return result.seconds;
 }
 
-/// What a solve needs, until Kokkos ends.
+/// The matrix, preconditioner and vectors of a solve, until Kokkos ends.
 struct Case {
   Solvable a;
   std::shared_ptr<const Preconditioner<double, Space>> m;

@@ -13,7 +13,7 @@
 /// Rate of the static FSAI's dense Cholesky factorisation: perf_cholesky [--orders=8,30,64,100,300]
 /// [--repetitions=5]. Batches of systems of one order, m^3 / 3 operations each, in the kernels that the setup
 /// would take. The matrices are made in the kernels; a launch that only makes them is timed apart and
-/// subtracted. On CUDA, cuSOLVER's potrfBatched on matrices that lie in global memory already, beside it.
+/// subtracted. On CUDA, cuSOLVER's potrfBatched is timed on matrices that lie in global memory.
 namespace {
 
 using namespace prekond;

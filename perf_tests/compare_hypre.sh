@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: Prekond contributors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-# perf_tests/compare_hypre.sh [OUT_DIR]: adaptive FSAI beside hypre's on one and two cores; hypre.json and hypre.md in
+# perf_tests/compare_hypre.sh [OUT_DIR]: adaptive FSAI compared with hypre's on one and two cores; hypre.json and hypre.md in
 # OUT_DIR (default perf_tests/results/cpu). Run `scripts/setup peers` first. Wants two idle cores, about ten minutes.
 # MATRIX (default elasticity3d:30), ROUNDS (3): interleaved rounds, REPEATS (3): setups and solves in one process.
 
@@ -127,7 +127,7 @@ try:
 except OSError:
     pass
 
-# The same settings beside each other.
+# Pairs of the same settings.
 pairs = [(theirs, mine) for theirs in methods if theirs.startswith("hypre") for mine in methods
          if mine.startswith("Prekond") and re.search(r"\d+ steps", mine).group() == re.search(r"\d+ steps", theirs).group()]
 ratios = [{"cores": cores, "of": f"{theirs} / {mine}", **{q: results[theirs, cores][q] / results[mine, cores][q]
@@ -143,7 +143,7 @@ with open(os.path.join(out, "hypre.json"), "w", encoding="utf-8") as file:
                "ratios": ratios, "parallel_efficiency": efficiency}, file, indent=1)
     file.write("\n")
 
-lines = [f"# Adaptive FSAI beside hypre's: {matrix}", "",
+lines = [f"# Adaptive FSAI and hypre's: {matrix}", "",
          f"{rows:,} rows; {cpu}; Kokkos {environment.get('kokkos')}, {environment.get('backend')}. Medians of {rounds} interleaved "
          f"rounds, in each the median of {repeats}. One core is one process of hypre or one thread of Prekond; hypre's FSAI on two "
          "processes works on the diagonal blocks, so its factor differs there. CG to 1e-6, b = A 1, x0 = 0. By "

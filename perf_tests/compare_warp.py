@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: Prekond contributors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Setup times of the adaptive FSAI beside that of Warp (the package warp-lang, `warp.optim.linear.FSAI`) on one matrix,
+"""Setup times of the adaptive FSAI compared with that of Warp (the package warp-lang, `warp.optim.linear.FSAI`) on one matrix,
 in one run: compare_warp.py --matrix elasticity3d:60 --widths 8,31
 
 Both grow every row by one column a step, without a stop, to the same number of entries with the diagonal. Warp's time is

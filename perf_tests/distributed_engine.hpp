@@ -99,7 +99,7 @@ inline MatType matrix_type() {
   return MATAIJ;
 }
 
-/// Of the type above, or of that of the option -mat_type. Collective.
+/// A matrix of the type above, or of that of the option -mat_type. Collective.
 inline std::unique_ptr<DistributedMatrix<double, EngineSpace>> distribute(const HostRows& rows) {
   if (rows.values.size() > static_cast<std::size_t>(std::numeric_limits<PetscInt>::max()))
     throw InputError("a rank has more entries than PetscInt counts: use more ranks");
@@ -118,7 +118,7 @@ inline std::unique_ptr<DistributedMatrix<double, EngineSpace>> distribute(const 
 }
 #endif
 
-/// What this engine's messages go by. Collective.
+/// The transport of this engine's messages. Collective.
 inline mpi::MessageComm message_comm() {
 #ifdef PREKOND_PERF_TPETRA
   return tpetra::impl::message_comm<EngineSpace>(*Tpetra::getDefaultComm());

@@ -32,7 +32,7 @@
 /// messages.
 ///
 /// Each time is that of the slowest rank, of one step, by as many as take some 50 ms together, begun together
-/// behind a barrier; medians of the repetitions. `processor_ms` is the processor's time, which other work on
+/// after a barrier; medians of the repetitions. `processor_ms` is the processor's time, which other work on
 /// the machine changes less. `product` overlaps the exchange with the rank's own part, and `engine_product`
 /// is that of the engine's matrix, by which CG multiplies; `product_in_turn` exchanges first, and its counter
 /// is its time over that of the other one right after it. Rank 0 prints; the context names the transport.
@@ -55,12 +55,12 @@ double of_slowest(double value) {
   return value;
 }
 
-/// Of the slowest rank, and of the one that computed longest. MPI's waiting may count as computing.
+/// Times of the slowest rank, and of the one that computed longest. MPI's waiting may count as computing.
 struct Seconds {
   double wall = 0, processor = 0;
 };
 
-/// Of `count` times the work.
+/// The time of `count` times the work.
 template <class Work>
 Seconds seconds_of(const Work& work, int count) {
   Space().fence();
@@ -258,7 +258,7 @@ void add_solve(const std::string& name, const std::string& method, int repetitio
   add_cg("single_reduction_cg", single_reduction);
 }
 
-/// What the run is of, and what one rank has of it at most.
+/// The problem of the run, and the largest part of it that a rank has.
 void add_context(const Problem& p, const std::string& spec, const std::string& scaling, const World& world) {
   const auto most = [](std::int64_t value) {
     return std::to_string(static_cast<std::int64_t>(of_slowest(static_cast<double>(value))));

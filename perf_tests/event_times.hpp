@@ -15,7 +15,7 @@ namespace prekond::perf {
 
 /// Prints, where it ends, what happened between its birth and its end in order: each kernel's launch, fence,
 /// allocation and deallocation, with the milliseconds since the event before. Kokkos fences around kernels
-/// where somebody listens, so a kernel's end has its launch and its run behind it.
+/// where somebody listens, so a kernel's end comes after its launch and its run.
 class EventTimes {
  public:
   explicit EventTimes(std::string title) : m_title(std::move(title)) {

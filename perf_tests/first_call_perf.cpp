@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-/// The first setup of a process beside the later ones: perf_first_call --matrix=elasticity3d:50
+/// The first setup of a process and the later ones: perf_first_call --matrix=elasticity3d:50
 /// [--preconditioner=adaptive_fsai] [--repetitions=7] [--warm_up=poisson3d:4: a setup of this matrix before,
 /// `warm_up_ms`] [--events=true: where the first one's time goes]. The
 /// matrix is generated before, so that the device's context and memory are there. The time is the first

@@ -20,15 +20,15 @@
 /// Products by every format: perf_formats --matrices=poisson3d:160;elasticity3d:100;FILE.mtx.gz;FOLDER
 /// [--repetitions=5] [--seconds=0.02 a measurement]. Cases, each NAME/MATRIX:
 /// copy, triad    of as many bytes as the matrix has by CSR
-/// csr, sell, dia, jad, bcsr    y = A x; `bytes_per_second` counts what must move: the matrix, x and y once;
-///                `of_copy`: that beside the copy's rate
-/// step_FORMAT    the step of a three-term recurrence; `over_product`: beside the product's time
+/// csr, sell, dia, jad, bcsr    y = A x; `bytes_per_second` counts the matrix, x and y once;
+///                `of_copy`: that over the copy's rate
+/// step_FORMAT    the step of a three-term recurrence; `over_product`: over the product's time
 /// dot_FORMAT     product and inner product
 /// make_FORMAT    the conversion from CSR; `products`: in products by CSR
-/// bcsr_by_rows   by blocks in Tpetra's and Kokkos Kernels' order; `block_size`, `fill` (places an entry) of
-/// both cusparse_*     with CUDA, its two CSR algorithms, SELL, and bsrmv of the same blocks auto the time of
-/// the format that `auto` picks; `over_best`: beside the fastest format's;
-///                `cusparse_over`: cuSPARSE's fastest beside it
+/// bcsr_by_rows   by blocks in Tpetra's and Kokkos Kernels' order; `block_size`, `fill` (places an entry)
+/// cusparse_*     with CUDA, its two CSR algorithms, SELL, and bsrmv of the same blocks
+/// auto           the time of the format that `auto` picks; `over_best`: over the fastest format's;
+///                `cusparse_over`: cuSPARSE's fastest over it
 namespace {
 
 using namespace prekond;

@@ -77,7 +77,7 @@ def compare(arguments, path, options, preconds, seconds):
 
 
 def kept(report):
-    """What the tables need of a report."""
+    """The part of a report that the tables need."""
     if "error" in report:
         return {"error": report["error"]}
     precond, solver = report["preconditioner"], report["solver"]

@@ -92,7 +92,7 @@ for row in rows:
 judged = [row for row in rows if "ratio" in row and row["hypre"]["converged"] and row["single"]["converged"]]
 slower = [row["matrix"]["source"] for row in judged if row["ratio"] < 1]
 machine = rows[0]["machine"]
-lines = ["# Time to solution with the defaults, beside hypre's", "",
+lines = ["# Time to solution with the defaults, and with hypre's", "",
          "Setup and CG to 1e-6, b = A 1, x0 = 0; hypre: FSAI of 3 steps of 5 with kap_tolerance 1e-3, two processes; Prekond: "
          f"adaptive_fsai, two threads, {machine['backend']}, Kokkos {machine['kokkos']}. Medians of {repeats}. By "
          "`perf_tests/hypre_defaults.sh`.", "",

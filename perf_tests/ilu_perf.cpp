@@ -14,12 +14,12 @@
 /// Setup and application of the incomplete factorisations: perf_ilu --matrix=poisson3d:100 [--levels=1,2]
 /// [--schedules=levels,sync_free] [--repetitions=5] [--kernels=true: times by kernel, once].
 ///
-/// symbolic/      the seconds of symbolic; `pattern`, `levels`: of the pattern and of the levels alone;
-///                `fill`: entries beside A's
+/// symbolic/      the seconds of symbolic; `pattern`, `levels`: of the pattern and of the levels;
+///                `fill`: entries in addition to A's
 ///
 /// numeric/       those of a further numeric phase, with the solves' own; `factor`: of the factorisation,
 ///                with A's scaled triangles; `bytes_per_second`: L and U with their columns, read and
-///                written once, beside its time; `num_levels`; `shift`
+///                written once, over its time; `num_levels`; `shift`
 ///
 /// apply/         an application
 ///

@@ -12,7 +12,7 @@
 /// Setup and application of the threshold factorisations: perf_ilut --matrix=poisson3d:100 [--p=10]
 /// [--tau=0.001] [--repetitions=5] [--kernels=true: times by kernel, once].
 ///
-/// numeric/       the seconds of a further numeric phase; `factor`: of the factorisation alone, with
+/// numeric/       the seconds of a further numeric phase; `factor`: only of the factorisation, with
 ///                `launches` and `entries_per_second` of L and U; `fill`: entries of L, D and U over those
 ///                of A; `num_levels` of L; `cut_rows`: with more than p entries above the tolerance; `shift`
 ///

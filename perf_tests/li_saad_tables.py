@@ -7,7 +7,7 @@
     li_saad_tables.py render --in li_saad.json --out li_saad.md
 
 Relative residual 1e-6, b = A 1 (the paper does not say its own). The paper's matrix is taken where a file of its name
-is in the folder or one below it; else what stands for it, a real matrix of the folder or a generated one: the paper's
+is in the folder or one below it; else a real matrix of the folder or a generated one in its place: the paper's
 iterations say nothing of those of a stand-in, and are shown with the name of their own matrix. A row has the machine that
 it was measured on. A table is a function that gives its cases (`TABLES`)."""
 import argparse
@@ -23,7 +23,7 @@ from results_file import add_render, load, store
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
 
-# A row: the paper's matrix; what stands for it, "name" of a file or "NAME:SIZE"; is that the paper's matrix itself?
+# A row: the paper's matrix; the one taken for it, "name" of a file or "NAME:SIZE"; is that the paper's matrix itself?
 # `runs` in the order of the columns.
 Case = namedtuple("Case", "name stand_in exact runs")
 # label: of the column; arguments: of the command; paper: its iterations, None where it has none
@@ -198,7 +198,7 @@ def kept(report):
     levels = [int(found.group(1)) for found in (re.search(r"(\d+) levels of rows", note) for note in precond["notes"]) if found]
     seconds_of_solves = precond["apply_seconds"] or 0
     return {"levels": levels[0] if levels else None,
-            # Of a factor's entry a product and a sum.
+            # Each entry of a factor costs a product and a sum.
             "mflops": 2e-6 * precond["nnz"] / seconds_of_solves if levels and seconds_of_solves else None,
             "iterations": solver["iterations"], "converged": solver["converged"], "end": solver["reason"],
             "setup": precond["setup_seconds"], "solve": solver["seconds"], "notes": precond["notes"],
@@ -268,7 +268,7 @@ def run_render(arguments):
     machine = content["machine"]  # of files whose rows do not say theirs
     text = ["# The tables of Li and Saad (2013)", "",
             "Written by `perf_tests/li_saad_tables.py`. Relative residual 1e-6, b = A 1. Where a matrix is the paper's, the paper's "
-            "iterations stand beside, with the ratio to them. The others are stand-ins of about the same kind: the paper's iterations "
+            "iterations are given, with the ratio to them. The others are stand-ins of about the same kind: the paper's iterations "
             "are those of another matrix, and not to be compared with.", ""]
     for number in sorted(content["tables"], key=int):
         title = (TABLES[number].__doc__ or "").strip() if number in TABLES else ""

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: Prekond contributors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Multigrid on the host, ours beside hypre's BoomerAMG, amgcl and PETSc's GAMG, each on two cores in the same minutes.
+"""Multigrid on the host, ours compared with hypre's BoomerAMG, amgcl and PETSc's GAMG, each on two cores in the same minutes.
 
     perf_tests/multigrid_peers.py --build BUILD [--matrices DIR] [--smallest 10000] [--out results/cpu/multigrid_peers] [--add] [--only NAMES]
 

@@ -26,7 +26,7 @@ inline OptionValue option_value(const std::string& text) {
   return text;
 }
 
-/// Of a name, and options behind it: adaptive_fsai:max_steps=3:tolerance=1e-3:storage=single.
+/// The method of a name with options: adaptive_fsai:max_steps=3:tolerance=1e-3:storage=single.
 inline NamedMethod named_method(const std::string& text) {
   const auto colon = text.rfind(':');
   if (colon == std::string::npos) return {text, {}};

@@ -8,7 +8,7 @@ in single against double precision, CPU against GPU.
     paper_tables.py measure --out gpu.json [--tables 2,3,4] [--only 08,12]     on each machine
     paper_tables.py render --gpu gpu.json --cpu cpu.json --out FOLDER          tables (Markdown) and plots (PNG)
 
-The paper's matrices are replaced by generated ones of their sizes, see MATRICES, beside real ones, which are looked for
+The paper's matrices are replaced by generated ones of their sizes, see MATRICES, in addition to real ones, which are looked for
 in --matrices. As in the paper b = A 1, x0 = M^-1 b, and CG stops at a relative residual of 1e-6. measure writes after
 every matrix. Table 6 is table 4 of two machines."""
 import argparse
@@ -22,7 +22,7 @@ from results_file import lines
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
-# The paper's ID and matrix, and what stands for it.
+# The paper's ID and matrix, and the one taken for it.
 MATRICES = [
     ("01", "Res_small", "elasticity3d:36"), ("02", "Cube", "elasticity3d:40,contrast=1"), ("06", "Mexico", "elasticity3d:47"),
     ("08", "Fault_639", "elasticity3d:60"), ("11", "Emilia_923", "elasticity3d:68"), ("12", "thermal2", "poisson3d:107"),
@@ -45,7 +45,7 @@ def parse_arguments():
     measure.add_argument("--matrices", default=os.path.join(ROOT, "..", "shared", "matrices", "spd"), help="folder")
     measure.add_argument("--tables", default="2,3,4")
     measure.add_argument("--only", default="", help="IDs and names of matrices; default: all")
-    measure.add_argument("--repeat", default="3", help="times are medians of so many")
+    measure.add_argument("--repeat", default="3", help="number of repetitions, of which times are medians")
     measure.add_argument("--marker-bytes", default="17179869184", help="workspace_budget of gradient = marker")
     measure.add_argument("--timeout", type=float, default=1800, help="seconds a matrix and table")
     measure.add_argument("--out", required=True, help="the JSON file; what it has of other matrices stays")
@@ -353,8 +353,8 @@ def run_render(arguments):
     gpu, cpu = content
     text = ["# The tables of Bernaschi et al. (2019)", "",
             "Written by `perf_tests/paper_tables.py render` from what `perf_tests/paper_tables.py measure` wrote on each "
-            "machine. b = A 1, x0 = M^-1 b, CG to 1e-6. Numbers of matrices are the paper's, beside them its matrix and "
-            "the generated one of that size which stands for it; the others are real.", "",
+            "machine. b = A 1, x0 = M^-1 b, CG to 1e-6. Numbers of matrices are the paper's, followed by its matrix and "
+            "the generated one of that size in its place; the others are real.", "",
             *lines(["matrix", "rows", "nnz", "nnz a row"],
                    [[title(key, gpu), f"{m['rows']:,}", f"{m['nnz']:,}", f"{m['nnz'] / m['rows']:.1f}"]
                     for key, m in ((key, gpu["matrices"][key]) for key in order(gpu["matrices"]))])]

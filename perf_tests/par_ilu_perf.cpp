@@ -16,8 +16,8 @@
 /// symbolic/   the seconds of symbolic, with jacobi solves: no levels are found
 /// numeric/    those of a further numeric phase; `residual` after it stands in the report's notes
 /// sweep/      one sweep; `bytes_per_second`: the columns, A, the factors read and those written, once each,
-///             beside its time
-/// residual/   the residual alone
+///             over its time
+/// residual/   the residual by itself
 /// par_ilut/   a numeric phase that finds the pattern
 namespace {
 
@@ -64,7 +64,7 @@ double sweep(benchmark::State& state, const Matrix& a, int level, bool symmetric
   };
   once();
   const double time = perf::seconds(space, once);
-  // Of L: its column, A's value, the old value and the new one. Of U also its place and its row.
+  // An entry of L: its column, A's value, the old value, the new one; one of U: also its place and its row.
   const double bytes = 28.0 * double(pattern.lower.nnz()) +
                        (symmetric ? 0 : 36.0 * double(pattern.upper.nnz())) + 48.0 * double(a.num_rows);
   state.counters["bytes_per_second"] = bytes / time;

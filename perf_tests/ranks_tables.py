@@ -5,7 +5,7 @@
 
     ranks_tables.py [--results FOLDER] [--plot FILE.svg]
 
-FOLDER (default: results/h200/ranks beside this script) has files MATRIX_strong_npN.json, MATRIX_mpi_npN.json (the same with messages by
+FOLDER (default: results/h200/ranks next to this script) has files MATRIX_strong_npN.json, MATRIX_mpi_npN.json (the same with messages by
 MPI from pinned host memory), MATRIX_adaptive_fsai_npN.json, MATRIX_weak_npN.json, and of peer_petsc_ksp ksp_MATRIX_npN.json, as run_gpu.sh
 names them.
 """
@@ -59,7 +59,7 @@ def print_steps(found, kind, title):
 
 
 def print_transports(found):
-    """NCCL beside MPI, whose messages pass through pinned host memory."""
+    """NCCL compared with MPI, whose messages pass through pinned host memory."""
     print("## Transports, ms: NCCL / MPI\n")
     shown = ["exchange", "product", "apply", "setup", "cg", "transpose"]
     rows = []

@@ -73,7 +73,7 @@ def call(command, seconds, threads):
 
 
 def run(arguments, path, options):
-    """What is kept of one run of `prekond solve`: exit code, error text, and the report where there is one."""
+    """The record of one run of `prekond solve`: exit code, error text, and the report where there is one."""
     with tempfile.TemporaryDirectory() as folder:
         file = os.path.join(folder, "report.json")
         command = [arguments.prekond, "solve", path, "--solver", "cg", "--rtol", arguments.rtol, "--max-iters",

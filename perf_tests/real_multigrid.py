@@ -22,7 +22,7 @@ MULTIGRID = [method for method in METHODS if method != "jacobi"]
 
 
 def kept_of(result):
-    """What the files hold of a run."""
+    """The part of a run that the files hold."""
     report = result.get("report", {})
     solver, precond = report.get("solver", {}), report.get("preconditioner", {})
     kept = {"reason": reason(result), "converged": bool(solver.get("converged")), "iterations": solver.get("iterations"),
@@ -53,7 +53,7 @@ def summary(results, side):
 
 
 def cells(run_of_side):
-    """Of a matrix and a right-hand side."""
+    """The lines of a matrix and a right-hand side."""
     found = []
     for method in METHODS:
         kept = run_of_side[method]

@@ -13,8 +13,8 @@
 /// [--orders=natural,largest_first,hash] [--storages=full,single,half] [--sweeps=1,2] [--two_colors=true]
 /// [--sparsify=0.05] [--repetitions=5] [--kernels=true: times by kernel, once].
 ///
-/// Of a colouring `colors` and `rounds`; of a setup the seconds of symbolic and numeric, and `again`, those
-/// of a further numeric. Of an application (`sweep/`) the rate of the bytes that it has to move,
+/// A colouring has `colors` and `rounds`, a setup the seconds of symbolic and numeric, and `again`, those of
+/// a further numeric. An application (`sweep/`) has the rate of the bytes that it has to move,
 /// `bytes_per_second`: both triangles once a symmetric sweep, the vectors once where a pass reads or writes
 /// them; `sweep_over_product` is that over the product's rate with A, and `products` its time in products.
 namespace {

@@ -4,7 +4,7 @@
 
 # Tests and performance tests on a machine with an NVIDIA GPU.
 #   perf_tests/run_gpu.sh BUILD_OR_KOKKOS_SOURCE [OUT_DIR] [PART...]
-# BUILD: a folder with what was built, or with the programs alone (test_*, perf_*, prekond, anywhere below it).
+# BUILD: a folder with a build, or only with its programs (test_*, perf_*, prekond, anywhere below it).
 # KOKKOS_SOURCE: a Kokkos source tree; Prekond is then built with it in build/cuda. On a machine without network give
 #   the other dependencies by CMAKE_PREFIX_PATH.
 # OUT_DIR: default perf_tests/results/h200. PART: tests, perf, amg, smoothers, devices, batched, blocks, tables, sanitize; default all; and ranks

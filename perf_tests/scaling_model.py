@@ -5,8 +5,8 @@
 
     scaling_model.py [--results FOLDER] [--json FILE] [--plot FILE.svg] [--check]
 
-The formula and its limits stand in docs/scaling_model.md. What was measured is read from FOLDER (default: results/h200 beside this
-script): the products with A, G and G^T, the iteration, the setup. What is assumed are the network's numbers, options below. --check
+docs/scaling_model.md has the formula and its limits. Measurements are read from FOLDER (default: results/h200 next to this
+script): the products with A, G and G^T, the iteration, the setup. The network's numbers are assumed, options below. --check
 compares the formula with what two and four GPUs of one host measured, by the exchange and the all-reduce that were measured there.
 """
 
@@ -101,7 +101,7 @@ def steps_of_ranks(folder, matrix, kind, gpus):
 
 
 def print_check(folder, network):
-    """The formula, with fsai's iteration on one GPU and the exchange and all-reduce of several, beside what these took."""
+    """The formula, with fsai's iteration on one GPU and the exchange and all-reduce of several, compared with measurements."""
     print("\n| matrix | GPUs | predicted, ms an iteration | measured | difference | setup: predicted, ms | measured |")
     print("|---|---:|---:|---:|---:|---:|---:|")
     for matrix, kind in (("elasticity3d_100", "strong"), ("elasticity3d_160", "strong"), ("elasticity3d_100", "weak")):

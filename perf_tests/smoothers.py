@@ -35,7 +35,7 @@ OF_SPD = {
     "SPAI": "spai:storage=single",
     "ISAI": "isai:storage=single",
 }
-# Of matrices that are not symmetric: without factors G^T G, and damped, because nothing finds a damping there.
+# Smoothers for matrices that are not symmetric: without factors G^T G, and damped, because nothing finds a damping there.
 OF_GENERAL = {
     "l1-Jacobi": "l1_jacobi",
     "Jacobi": "jacobi",
@@ -61,7 +61,7 @@ PROBLEMS = [
 
 
 def benchmarks(path):
-    """What Google Benchmark has written, also where it was ended."""
+    """The output of Google Benchmark, also where it was ended."""
     with open(path, encoding="utf-8") as file:
         text = file.read()
     place = text.find('"benchmarks": [')

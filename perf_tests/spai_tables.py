@@ -3,12 +3,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Tables 4, 5 and 7 of Chu, Wang, Chen, Gao, BenchCouncil Trans. Benchmarks, Standards and Evaluations 3 (2023) 100087, by
 the command `prekond compare`: which strategy is predicted and which is the faster one; setup of static SPAI and BiCGSTAB
-with (I + |A|)^k, k = 1 and 2, for both strategies and the selected one, beside ViennaCL's SPAI (k = 1, on the host).
+with (I + |A|)^k, k = 1 and 2, for both strategies and the selected one, compared with ViennaCL's SPAI (k = 1, on the host).
 
     spai_tables.py measure --out gpu.json [--viennacl peer_viennacl_spai] [--only offshore,msdoor]
     spai_tables.py render --in gpu.json --out gpu.md
 
-None of the paper's matrices is at hand: generated ones of their sizes and row statistics (its Table 3) stand for them."""
+None of the paper's matrices is at hand: generated ones of their sizes and row statistics (its Table 3) replace them."""
 import argparse
 import json
 import os
@@ -20,7 +20,7 @@ from results_file import add_render, lines, load, store
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
-# The paper's matrix, what stands for it, the paper's setup seconds on an A40 for k = 1, and what its Table 4 predicts.
+# The paper's matrix, the one taken for it, the paper's setup seconds on an A40 for k = 1, and its Table 4's prediction.
 MATRICES = [
     ("cbuckle", "irregular3d:16,unknowns=3,mean=49.45,longest=600", 0.878, ("sorted", "sorted")),
     ("2cubes_sphere", "irregular3d:47,mean=16.23,longest=31", 0.221, ("constant", "constant")),
@@ -46,7 +46,7 @@ def parse_arguments():
     measure.add_argument("--powers", default="1,2")
     measure.add_argument("--strategies", default=",".join(STRATEGIES))
     measure.add_argument("--setup-scalar", default="double")
-    measure.add_argument("--repeat", default="3", help="times are medians of so many")
+    measure.add_argument("--repeat", default="3", help="number of repetitions, of which times are medians")
     measure.add_argument("--timeout", type=float, default=900, help="seconds a matrix and power")
     measure.add_argument("--out", required=True, help="the JSON file; what it has of other matrices stays")
     add_render(commands)
@@ -131,7 +131,7 @@ def seconds(value):
 
 
 def ruled(result):
-    """What the paper's rule says, as the preconditioner applied it."""
+    """The paper's rule, as the preconditioner applied it."""
     for note in result.get("notes", []):
         for strategy in ("constant", "sorted"):
             if note.endswith(f"the paper's rule says {strategy}"):

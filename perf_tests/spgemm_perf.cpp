@@ -25,9 +25,9 @@
 /// --matrix=poisson3d:60 [--products=A_P,R_AP,A_A] [--repetitions=5]. elasticity3d has three unknowns a node
 /// and rigid body modes.
 ///
-/// `spgemm` finds pattern and values, `pattern` the pattern alone, `values` the values on a pattern that is
-/// known, and `block_values` likewise by whole blocks, where there are. Beside them Kokkos Kernels' and
-/// cuSPARSE's product, which find both, where the build has them. Times are fenced, with every allocation.
+/// `spgemm` finds pattern and values, `pattern` only the pattern, `values` the values on a pattern that is
+/// known, and `block_values` likewise by whole blocks, where there are. Kokkos Kernels' and cuSPARSE's
+/// products, which find both, are timed where the build has them. Times are fenced, with every allocation.
 /// `products` are those of entries, 2 operations each.
 namespace {
 

@@ -13,10 +13,10 @@
 
 #include <memory>
 
-/// Bandwidth of the products beside that of a copy: perf_spmv --matrix=elasticity3d:100. `bytes_per_second`
-/// counts what must move: values, columns and row pointers once, x and y once. Where Kokkos Kernels is found,
-/// its products stand beside ours: `kokkoskernels` is its default, `_int` has int row pointers, which is what
-/// it gives to cuSPARSE where it was built with it.
+/// Bandwidth of the products and of a copy: perf_spmv --matrix=elasticity3d:100. `bytes_per_second`
+/// counts the bytes that must move: values, columns and row pointers once, x and y once. Where Kokkos Kernels
+/// is found, its products are timed too: `kokkoskernels` is its default, `_int` has int row pointers, which
+/// is what it gives to cuSPARSE where it was built with it.
 namespace {
 
 using namespace prekond;

@@ -51,7 +51,7 @@ def parse_arguments():
     parser.add_argument("--quick", action="store_true", help="fewer settings")
     parser.add_argument("--name", default="sweep", help="of the two files")
     parser.add_argument("--default", default="adaptive_fsai", help="the setting whose rank is wanted, as compare takes it")
-    parser.add_argument("--repeat", default="3", help="times are medians of so many")
+    parser.add_argument("--repeat", default="3", help="number of repetitions, of which times are medians")
     parser.add_argument("--threads", default="2")
     return parser.parse_args()
 

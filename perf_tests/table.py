@@ -12,7 +12,7 @@ import os
 import re
 import sys
 
-# What Google Benchmark writes besides the counters.
+# The keys that Google Benchmark writes in addition to the counters.
 KNOWN = {
     "name", "run_name", "run_type", "family_index", "per_family_instance_index", "repetitions", "repetition_index",
     "threads", "iterations", "real_time", "cpu_time", "time_unit", "aggregate_name", "aggregate_unit", "label",

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: Prekond contributors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""One table of relaxation, block and polynomial preconditioners beside FSAI, on real and generated matrices.
+"""One table of relaxation, block and polynomial preconditioners and FSAI, on real and generated matrices.
 
     toolbox_table.py measure --out toolbox.json [--prekond PROGRAM] [--matrices FOLDER] [--repeat 3] [--only NAME,...]
                              [--extra "--order rcm"] [--state TEXT]
@@ -137,7 +137,7 @@ def render(arguments):
     if not results:
         sys.exit(f"{arguments.source}: no matrix was measured")
     where = results[0]["prekond"]
-    lines = ["# Relaxation, blocks and polynomials beside FSAI", "",
+    lines = ["# Relaxation, blocks, polynomials and FSAI", "",
              f"{where['backend']}, {where['device'] or str(where['threads']) + ' threads'}. Iterations: milliseconds of setup + solve, "
              f"medians of {data['repeat']}; the shortest sum of a matrix in bold. Relative residual 1e-6, b = A 1.", ""]
     for text in sorted({result.get("state", "") for result in results} - {""}):

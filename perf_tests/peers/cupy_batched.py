@@ -4,7 +4,7 @@
 """CuPy's batched solve, cupy.linalg.solve, on batches of tridiagonal systems as dense matrices, which is what it takes:
 cupy_batched.py --rows 16,32,64,128 --systems 20000
 
-The systems are those of perf_batched in kind: 2 on the diagonal, -1 beside it times 1 - 0.2 u, u uniform in (0, 1); b = 1.
+The systems are those of perf_batched in kind: 2 on the diagonal, -1 next to it times 1 - 0.2 u, u uniform in (0, 1); b = 1.
 Medians by CUDA's events, after a first call that is not counted; `residual`: the largest relative residual. Writes
 cupy.json."""
 import argparse

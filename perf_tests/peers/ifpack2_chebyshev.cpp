@@ -18,7 +18,7 @@
 #include <memory>
 #include <string>
 
-/// chebyshev beside Ifpack2's, as preconditioners of the same CG with the same products, on one rank. The
+/// chebyshev and Ifpack2's, as preconditioners of the same CG with the same products, on one rank. The
 /// polynomials are the same: Ifpack2 is given the largest eigenvalue that ours has found (`given`), and finds
 /// it by itself in another line. peer_ifpack2_chebyshev [--matrix=poisson3d:60] [--degrees=1,3,7]
 /// [--rtol=1e-6]

@@ -12,7 +12,7 @@
 #include <Tpetra_CrsMatrix.hpp>
 #include <type_traits>
 
-/// Incomplete factorisations beside Ifpack2's RILUK and ILUT on one rank, as preconditioners of the same
+/// Incomplete factorisations and Ifpack2's RILUK and ILUT on one rank, as preconditioners of the same
 /// solver on the same matrix: peer_ifpack2_ilu [--matrix=poisson3d:60 | FILE.mtx] [--solver=gmres|bicgstab]
 /// [--levels=0,1,2] [--methods=levels,auto,jacobi] [--ilut=true] [--fill=2] [--tau=1e-3] [--rtol=1e-6]
 /// [--max_iters=1000] [--repeat=5] [--statistic=best|median]. A line each, the candidates of a group in turn:

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// What the comparisons of incomplete factorisations with other libraries have in common: the matrix, the
+/// Common parts of the comparisons of incomplete factorisations with other libraries: the matrix, the
 /// candidates, their times and the difference of two factorisations.
 #include "../benchmark_main.hpp"
 
@@ -92,14 +92,14 @@ inline SolveResult solve(const IluProblem& problem, const Preconditioner<double,
   return Gmres<double, Space>().solve(space, a, &m, problem.b, x, problem.stopping);
 }
 
-/// What the repetitions of a candidate took.
+/// The times of a candidate's repetitions.
 class Timings {
  public:
   enum Phase { symbolic, numeric, again, application, whole_solve };
 
   explicit Timings(const IluProblem& problem) : m_problem(problem) {}
 
-  /// One more repetition. What a candidate throws ends its measurement, and is printed.
+  /// One more repetition. An exception of a candidate ends its measurement, and is printed.
   void repeat(const Candidate& candidate) {
     if (!m_error.empty()) return;
     try {
@@ -214,7 +214,7 @@ inline std::vector<double> to_host(const Vector<double, Space>& x) {
   return std::vector<double>(host.data(), host.data() + host.extent(0));
 }
 
-/// Those of one of our methods after its numeric phase. \pre it keeps its factors
+/// The factors of one of our methods after its numeric phase. \pre it keeps its factors
 template <class Method>
 HostFactors host_factors(const Method& method) {
   return {copy_to<Kokkos::HostSpace>(method.factor_lower()),
@@ -222,7 +222,7 @@ HostFactors host_factors(const Method& method) {
           to_host(method.row_scale())};
 }
 
-/// max_i |(M_1 x - M_2 x)_i| / (|L_2| |D_2| |U_2| |x|)_i over three fixed vectors: rounding alone where both
+/// max_i |(M_1 x - M_2 x)_i| / (|L_2| |D_2| |U_2| |x|)_i over three fixed vectors: only rounding where both
 /// are the same factorisation.
 inline double difference(const HostFactors& first, const HostFactors& second) {
   double largest = 0;

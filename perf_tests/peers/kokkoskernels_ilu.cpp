@@ -14,7 +14,7 @@
 #include <KokkosSparse_sptrsv.hpp>
 #include <stdexcept>
 
-/// Incomplete factorisations beside those of Kokkos Kernels (spiluk, par_ilut, both solved with sptrsv), as
+/// Incomplete factorisations and those of Kokkos Kernels (spiluk, par_ilut, both solved with sptrsv), as
 /// preconditioners of the same solver on the same matrix: peer_kokkoskernels_ilu
 /// [--matrix=poisson3d:60 | FILE.mtx] [--solver=gmres|bicgstab] [--levels=0,1,2]
 /// [--methods=levels,auto,jacobi] [--sptrsv=SEQLVLSCHD_RP,SEQLVLSCHD_TP1] [--par=true] [--fill=2]

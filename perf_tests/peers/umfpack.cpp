@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-/// What UMFPACK says of a matrix: peer_umfpack FILE.mtx[.gz] solves A x = A 1, with its iterative refinement,
+/// UMFPACK's verdict on a matrix: peer_umfpack FILE.mtx[.gz] solves A x = A 1, with its iterative refinement,
 /// and prints {"status": "ok" | "singular" | "number of the error", "rcond", "residual", "error"}: ||b - A
 /// x|| / ||b||, and the largest |x_i - 1|.
 namespace {

@@ -124,7 +124,7 @@ struct BelosResult {
   double residual = 0;  ///< the largest ||b - A x|| / ||b||, by Tpetra
 };
 
-/// k vectors, alone or as columns of a larger multivector that do not lie at one stride.
+/// k vectors, by themselves or as columns of a larger multivector that do not lie at one stride.
 Teuchos::RCP<TpetraMultiVector> make_vectors(const MapPtr& map, int k, bool strided) {
   if (!strided) return Teuchos::rcp(new TpetraMultiVector(map, k));
   const TpetraMultiVector whole(map, 2 * k + 2);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What is known of a matrix beside its entries, as parameters.
+// Knowledge of a matrix in addition to its entries, as parameters.
 #include "testing/ifpack2_cases.hpp"
 
 #include <gmock/gmock.h>

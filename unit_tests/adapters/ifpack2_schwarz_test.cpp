@@ -35,7 +35,7 @@ OptionMap options_of(const std::string& name) {
   return name == "amg" ? OptionMap{{"unknowns_per_node", std::int64_t(1)}} : OptionMap();
 }
 
-/// What `prekond solve --generate SPEC --precond NAME` does, on this rank alone.
+/// A solve as `prekond solve --generate SPEC --precond NAME` does it, only on this rank.
 SolveResult solved_alone(const std::string& spec, const std::string& name) {
   const Space space;
   const auto a = generate<double>(space, spec);
@@ -47,8 +47,8 @@ SolveResult solved_alone(const std::string& spec, const std::string& name) {
   return create_solver<double, Space>("cg")->solve(space, CsrOperator<double, Space>(a), m.get(), b, x, {});
 }
 
-/// CG on this rank alone, preconditioned by a method for the blocks of as many rows as each rank has: what
-/// methods come down to on several ranks, those that are strong on one to `dense`.
+/// CG only on this rank, preconditioned by a method for the blocks of as many rows as each rank has: methods
+/// come down to that on several ranks, and methods that are strong on one rank to `dense`.
 std::int64_t iterations_with_blocks(const std::string& spec, const std::string& method) {
   const Space space;
   const auto a = generate<double>(space, spec);
@@ -69,7 +69,7 @@ std::int64_t iterations_with_blocks(const std::string& spec, const std::string& 
   return result.iterations;
 }
 
-/// What solved_alone does, by way of the adapters, on all ranks.
+/// The solve of solved_alone by way of the adapters, on all ranks.
 SolveResult solved_by_all(const std::string& spec, const std::string& name) {
   const HostMatrix<double> a = problem(spec);
   const auto map = contiguous_map(a.num_rows);
@@ -334,7 +334,7 @@ TEST(Ifpack2Schwarz, OverlapOfDiagonalsIsKnown) {
   const Columns x = random_columns(a.num_rows, 2, 3);
   for (const auto& [map_name, map] : maps(a.num_rows)) {
     const auto matrix = distribute(a, map);
-    // With overlap 1 a rank has the rows that its own are coupled with: so many ranks have a row.
+    // With overlap 1 a rank has the rows that its own are coupled with: `ranks` counts the ranks of a row.
     std::vector<double> mine(static_cast<std::size_t>(a.num_rows), 0), ranks = mine;
     for (const GlobalIndex i : columns_of_rows(a, *map)) mine[static_cast<std::size_t>(i)] = 1;
     Teuchos::reduceAll(*world(), Teuchos::REDUCE_SUM, static_cast<int>(mine.size()), mine.data(),

@@ -254,7 +254,7 @@ TEST(Ifpack2Phases, ReuseKeepsThePatternWhereAskedFor) {
     expected->numeric(Space(), own_a);
     expected->numeric(Space(), own_b);
     EXPECT_EQ(applied(*m, x, map), applied(*expected, mine));
-    // Of the others the pattern is that of the matrix, whatever its values.
+    // The others have the pattern of the matrix, with any values.
     if (line.name == "adaptive_fsai") {
       EXPECT_NE(applied(*m, x, map), applied(*reference(line.name, b, *map), mine));
     }
@@ -432,7 +432,7 @@ TEST(Ifpack2Options, EveryOptionOfEveryAlgorithmIsThere) {
           EXPECT_EQ(list.get<long long>(name), *i);
       }
     }
-    // What it gives, it takes, and a list is checked against it as against any other.
+    // It takes the parameters that it gives, and a list is checked against it as against any other.
     m->setParameters(*valid);
     EXPECT_EQ(*m->getValidParameters(), *valid);
     Teuchos::ParameterList mine;

@@ -364,7 +364,7 @@ TYPED_TEST(KokkosKernelsTest, WrongSizesThrow) {
   EXPECT_THAT(product(3, 1, 3, 1), HasSubstr("the matrix is 3 x 4, x is 3 x 1, y is 3 x 1"));
   EXPECT_THAT(product(4, 1, 2, 1), HasSubstr("y is 2 x 1"));
   EXPECT_THAT(product(4, 1, 3, 2), HasSubstr("y is 3 x 2"));
-  // Longer vectors are a rank's local ones with entries of others behind: allowed, as in prekond::spmv.
+  // Longer vectors are a rank's local ones with entries of others at the end: allowed, as in spmv.
   EXPECT_NO_THROW(
       op.apply(space, MultiVector<double, TypeParam>("x", 6, 2), MultiVector<double, TypeParam>("y", 5, 2)));
   space.fence();

@@ -207,7 +207,7 @@ int num_neighbours(const DistributedAijMatrix& a, const NamedParts& parts) {
   return static_cast<int>(others.size());
 }
 
-/// What `work` sends and receives on this rank.
+/// The messages that `work` sends and receives on this rank.
 template <class Work>
 Messages messages_of(const Work& work) {
   MPI_Barrier(PETSC_COMM_WORLD);

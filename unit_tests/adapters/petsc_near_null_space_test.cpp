@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What PETSc knows of a matrix beside its entries reaches a PC's method.
+// PETSc's knowledge of a matrix in addition to its entries reaches a PC's method.
 #include "testing/petsc_matrices.hpp"
 
 #include <gtest/gtest.h>

@@ -58,7 +58,7 @@ std::vector<double> applied(PC pc, Vec x) {
   return own_entries(y.get());
 }
 
-/// What Prekond itself makes of this rank's rows and columns, applied.
+/// Prekond's own preconditioner of this rank's rows and columns, applied.
 std::vector<double> expected(const HostMatrix<double>& whole, const NamedParts& parts,
                              const std::string& name, OptionMap options, const std::vector<double>& x) {
   HostMatrix<double> own;
@@ -84,7 +84,7 @@ std::vector<double> expected(const HostMatrix<double>& whole, const NamedParts& 
   return to_vector(to);
 }
 
-/// What a PCView of `pc` writes, on rank 0.
+/// The text that a PCView of `pc` writes, on rank 0.
 std::string text_of(PC pc) {
   const TemporaryFolder folder("petsc_view");
   const std::string path = folder / "view.txt";
@@ -247,7 +247,7 @@ TEST_F(PetscPc, TransposesOfSymmetricInverses) {
 
 // ------------------------------------------------------------------------------------------------ phases
 
-/// The same with entries 3 beside the diagonal.
+/// The same with entries at distance 3 from the diagonal.
 HostMatrix<double> with_more_entries(const HostMatrix<double>& a) {
   std::vector<std::vector<double>> dense(a.num_rows, std::vector<double>(a.num_rows, 0));
   for (std::int64_t i = 0; i < a.num_rows; ++i) {

@@ -27,7 +27,7 @@ OwnedMat product_with(Mat a) {
   return product;
 }
 
-/// y = A x and A^T x beside the sequential ones.
+/// Expects y = A x and A^T x to be the sequential ones.
 void expect_products(Mat product, const HostMatrix<double>& whole, const NamedParts& parts) {
   const auto entry_of = [](PetscInt i) { return 1 + double((i * 37 + 13) % 29) / 8; };
   const OwnedVec x = make_vec(product, entry_of);

@@ -56,7 +56,7 @@ TEST(PetscLocalMatrix, ASequentialMatrixIsViewed) {
   }
 }
 
-/// Of a matrix on a device, the kernels read PETSc's values there; with few rows that have entries, PETSc has
+/// The kernels read PETSc's values of a matrix on a device there; with few rows that have entries, PETSc has
 /// no others on the device.
 TEST(PetscLocalMatrix, EmptyRows) {
   std::vector<std::vector<double>> dense(50, std::vector<double>(50, 0));

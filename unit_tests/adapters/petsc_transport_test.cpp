@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What sends messages: MPI, or NCCL from device to device.
+// The transports of messages: MPI, or NCCL from device to device.
 #include "adapters/kept_transports.hpp"
 #include "testing/distributed_cases.hpp"
 #include "testing/messages.hpp"
@@ -63,7 +63,7 @@ std::vector<double> entries_of_two_imports(const DistributedAijMatrix& a,
   return all;
 }
 
-/// Products one behind another: the buffers of each are those of the one before. Nobody waits in between.
+/// Products one after another: the buffers of each are those of the one before. Nobody waits in between.
 std::vector<double> entries_of_products(const Operator<double, PetscSpace>& a, std::size_t k) {
   const PetscSpace space;
   const MultiVector<double, PetscSpace> x("x", a.num_rows(), k), y("y", a.num_rows(), k);

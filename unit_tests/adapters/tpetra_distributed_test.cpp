@@ -149,7 +149,7 @@ int num_neighbours(const TpetraMatrix& a) {
   return static_cast<int>(others.size());
 }
 
-/// What `work` sends and receives on this rank.
+/// The messages that `work` sends and receives on this rank.
 template <class Work>
 Messages messages_of(const Work& work) {
   world()->barrier();

@@ -33,7 +33,7 @@ using MatrixPtr = Teuchos::RCP<TpetraMatrix>;
 using RowMatrix = Tpetra::RowMatrix<double>;
 using LocalMatrix = tpetra::LocalMatrix<double, int, GlobalIndex, TpetraMap::node_type>;
 
-/// What LocalMatrix promises, found by global indices: column j of the rank is row j's, columns of other
+/// The matrix that LocalMatrix promises, by global indices: column j of the rank is row j's, columns of other
 /// ranks follow in the order of the column map, rows are sorted.
 HostMatrix<double> expected_local(const HostMatrix<double>& a, const TpetraMap& rows, const TpetraMap& cols) {
   const auto mine = own_indices(rows);

@@ -71,7 +71,7 @@ double nearest(const std::vector<double>& numbers, double value) {
 template <class Narrow, class Space>
 void check(int digits, int bias, double most) {
   const std::vector<double> numbers = all_numbers<Narrow>(digits, bias);
-  // All of them stay; halfway between two goes to the even one, a little beside it to the nearer.
+  // All of them stay; halfway between two goes to the even one, a little off it to the nearer.
   std::vector<float> values;
   for (std::size_t k = 0; k + 1 < numbers.size(); ++k) {
     const auto middle = static_cast<float>((numbers[k] + numbers[k + 1]) / 2);

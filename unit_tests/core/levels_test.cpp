@@ -34,7 +34,7 @@ template <class T>
 KOKKOS_FUNCTION T test_value(int caller, int lane) {
   const unsigned mixed = (unsigned(caller) * 2654435761u) ^ (unsigned(lane) * 40503u + 12345u) * 2246822519u;
   if constexpr (std::is_same_v<T, unsigned long long>) {
-    // Of every fourth caller the upper halves are alike in groups of lanes, so that the lower ones decide.
+    // Every fourth caller has like upper halves in groups of lanes, so that the lower ones decide.
     const unsigned high = caller % 4 == 1 ? unsigned(lane % 3) << 30 : mixed >> 5;
     return (static_cast<unsigned long long>(high) << 32) + mixed;
   } else if constexpr (std::is_same_v<T, unsigned>) {
@@ -47,7 +47,7 @@ KOKKOS_FUNCTION T test_value(int caller, int lane) {
   }
 }
 
-/// What one lane of one caller was told.
+/// The results that one lane of one caller was told.
 template <class T>
 struct Told {
   T sum, max, min;

@@ -370,7 +370,7 @@ TEST(OptionsTest, NearestWordIsThatOfTheSmallestEditDistance) {
   EXPECT_EQ(nearest_word("anything", {}), "");
 }
 
-/// What the toy registry builds.
+/// The base of the classes that the toy registry builds.
 struct Base {
   virtual ~Base() = default;
   virtual std::string text() const = 0;
@@ -464,7 +464,7 @@ TEST(RegistryTest, AnAliasPresetsOptions) {
             "'bad' has no option 'stepz'; did you mean 'steps'?");
 }
 
-/// A method that has a toy in it, and one beside it.
+/// A method that has a toy in it, and another toy.
 struct OuterOptions {
   static constexpr const char* name = "outer";
   static constexpr const char* summary = "has a method";

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What a DistributedMatrix promises, by ranks in one process: the reference that other engines are held to,
-// and what setups that look at other ranks' rows are tested with.
+// The promises of a DistributedMatrix, by ranks in one process: the reference that other engines are held to,
+// and the matrix by which setups that look at other ranks' rows are tested.
 #include <prekond/distributed/distributed_matrix.hpp>
 
 #include <gmock/gmock.h>
@@ -118,7 +118,7 @@ TYPED_TEST(DistributedMatrixTest, WrongNumbersAreRefusedOnAllRanks) {
   });
 }
 
-// The solvers see product and reducer alone.
+// The solvers see only product and reducer.
 TYPED_TEST(DistributedMatrixTest, CgSolvesAsOnOneRank) {
   const HostMatrix<double> whole = problem("poisson2d:9");
   const auto solve = [&](const Parts& parts) {

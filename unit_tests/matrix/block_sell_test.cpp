@@ -83,7 +83,7 @@ CsrMatrix<Value, int, std::size_t, typename Space::memory_space> rows_of(const B
   return to_device<Space>(a);
 }
 
-/// Whatever the padding.
+/// The matrix with this sigma and any padding.
 template <class Value, class Space>
 BlockSellMatrix<Value, Space> matrix_of(const Blocks& blocks, int sigma) {
   const Space space;
@@ -213,9 +213,9 @@ TYPED_TEST(BlockSellTest, IsMadeWherePaddingIsLittle) {
                                                                const X& x, const B& b, const Y& y) {
                      block_sell_recurrence<float, double, TypeParam>(on, step, scale, *found, x, b, y);
                    });
-  EXPECT_FALSE(make(Blocks(40, 20000, 3, 3, 0.0, 1)).has_value());  // one long row alone
+  EXPECT_FALSE(make(Blocks(40, 20000, 3, 3, 0.0, 1)).has_value());  // only one long row
   EXPECT_TRUE(make(Blocks(0, 0, 3, 3, 0.0, 1)).has_value());
-  // Rows of 8,192 blocks: 2.9 ms of a thread beside 7.1 MB of a device's memory.
+  // Rows of 8,192 blocks: 2.9 ms of a thread compared with 7.1 MB of a device's memory.
   const Blocks late(32, 8192, 3, 3, 1.0, 1);
   EXPECT_EQ(make(late).has_value(), is_host_space<TypeParam>);
 }

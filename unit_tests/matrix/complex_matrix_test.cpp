@@ -210,7 +210,7 @@ TYPED_TEST(ComplexMatrixTest, HermitianInputIsChecked) {
   EXPECT_THAT(refusal(sparse<Complex>({{2, Complex(1, -infinity)}, {1, 3}})),
               HasSubstr("entry (1, 2) is 1 - infi; all"));
   EXPECT_THAT(refusal(sparse<Complex>({{1, 1, 1}, {1, 1, 1}})), HasSubstr("square"));
-  // Both sides of the tolerance, on the diagonal and beside it.
+  // Both sides of the tolerance, on the diagonal and off it.
   EXPECT_NO_THROW(
       check_hermitian<TypeParam>(sparse<Complex>({{Complex(1, 9e-11), i}, {Complex(9e-11, -1), 1}})));
   EXPECT_THAT(refusal(sparse<Complex>({{Complex(1, 2e-10), i}, {-i, 1}})),

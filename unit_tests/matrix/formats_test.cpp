@@ -168,7 +168,7 @@ TYPED_TEST(FormatsTest, EveryProductOfEveryShape) {
     }
 }
 
-/// What a thread of a device adds, position by position, on a host.
+/// The additions of a device's thread, position by position, on a host.
 template <class Rows, class View>
 void check_rows(const HostMatrix<double>& a, const View& view, const std::vector<double>& x) {
   const Rows rows{view};
@@ -484,7 +484,7 @@ TYPED_TEST(FormatsTest, PaddingDoesNotSpreadWhatIsNotFinite) {
   }
 }
 
-/// What a device makes diagonals by, with as much scratch as it has, on a host too.
+/// The kernel by which a device makes diagonals, with as much scratch as it has, on a host too.
 TYPED_TEST(FormatsTest, DiagonalsByTilesOfRows) {
   using Tile = impl::formats::TileDia<double, TypeParam>;
   const TypeParam space;
@@ -698,7 +698,7 @@ HostMatrix<double> sparse_diagonals() {
 TYPED_TEST(FormatsTest, FullBlocksOfFourRowsAreChosenWhereTheyAreSmaller) {
   const TypeParam space;
   for (const int b : {3, 4, 5}) {
-    // A chain of nodes with b unknowns each, every tenth node beside one far away.
+    // A chain of nodes with b unknowns each, every tenth node coupled with one far away.
     const int nodes = 200;
     std::vector<std::vector<double>> dense(nodes * b, std::vector<double>(nodes * b, 0));
     for (int i = 0; i < nodes; ++i)

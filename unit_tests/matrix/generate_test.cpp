@@ -307,7 +307,7 @@ TYPED_TEST(Generate, ElasticityContrastAndSeed) {
 
 // -------------------------------------------------------------------------------------------- irregular3d
 
-/// Of a pattern's rows: their mean length, the longest and the shortest.
+/// Lengths of a pattern's rows: their mean, the longest and the shortest.
 struct RowStatistics {
   double mean, longest, shortest;
   explicit RowStatistics(const HostMatrix<double>& a)

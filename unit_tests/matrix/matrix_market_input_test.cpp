@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What a Matrix Market file comes in: gzip members and what stands behind them, text without end, pipes.
+// The wrappings of a Matrix Market file: gzip members and the bytes after them, text without end, pipes.
 #include <prekond/core/error.hpp>
 #include <prekond/matrix/io/matrix_market.hpp>
 

@@ -67,7 +67,7 @@ class MatrixMarket : public ::testing::Test {
     return {x.data(), x.data() + x.extent(0)};
   }
 
-  /// The message behind "PATH" for what `read` throws.
+  /// The message after "PATH" of the error that `read` throws.
   template <class Read>
   std::string message(const std::string& path, const Read& read) {
     try {

@@ -17,8 +17,8 @@
 #include <set>
 #include <utility>
 
-// Of the device's kernels, in which a batch's missing entries have no factor: GCC does not see that none is
-// used.
+// A warning about the device's kernels, in which a batch's missing entries have no factor: GCC does not see
+// that none is used.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
@@ -205,8 +205,8 @@ TYPED_TEST(SpmvTest, NoVectorAndNoRowAreNoWork) {
   space.fence();
 }
 
-/// product A x + direct x + previous y + source b to rounding, in long double. What has the coefficient 0 is
-/// NaN in the run.
+/// product A x + direct x + previous y + source b to rounding, in long double. A vector with the coefficient
+/// 0 is NaN in the run.
 template <class Scalar, class Space>
 void check_recurrence(const Case<Scalar>& test, int k, const RecurrenceStep<Scalar>& step, int extra) {
   const Space space;

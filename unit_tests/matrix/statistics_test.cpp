@@ -96,7 +96,7 @@ TYPED_TEST(Statistics, NormsOfLargeAndSmallEntriesAreFinite) {
     EXPECT_TRUE(s.symmetric_values) << k;
     EXPECT_EQ(s.diagonally_dominant_rows, plain.diagonally_dominant_rows) << k;
   }
-  // Of every size together, and of the smallest numbers that there are.
+  // Numbers of every size together, and the smallest that there are.
   EXPECT_EQ(measure<TypeParam>(sparse<double>({{0x1p-1000, 1}, {0x1p900, 0x1p-900}})).frobenius_norm,
             0x1p900);
   EXPECT_EQ(measure<TypeParam>(sparse<double>({{3 * 0x1p700, 4 * 0x1p700}})).frobenius_norm, 5 * 0x1p700);

@@ -72,7 +72,7 @@ TYPED_TEST(ColoringTest, EqualsTheSequentialOne) {
 
 TYPED_TEST(ColoringTest, ManyColours) {
   const TypeParam space;
-  // A clique of 151 takes as many; rows beside it are one colour.
+  // A clique of 151 takes as many; other rows are one colour.
   HostGraph clique(300);
   for (int i = 0; i < 300; ++i)
     for (int j = 0; j < (i < 151 ? 151 : 0); ++j) clique[i].push_back(j);

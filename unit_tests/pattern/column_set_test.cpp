@@ -22,7 +22,7 @@ constexpr int absent = 60;       ///< columns a team looks for that are not ther
 constexpr int surplus = 45;      ///< columns inserted beyond the capacity
 constexpr int num_members = 31;  ///< every third slot becomes a member
 
-/// What a team found, by column.
+/// The place that a team found, by column.
 struct Found {
   int slot, position;
 };
@@ -61,7 +61,7 @@ struct Life {
     const LaneGroup lane_group(team);
     const Set set({&cols(t, 0), &member_cols(t, 0), &counts(t, 0), capacity}, &buckets(t, 0),
                   buckets.extent(1));
-    // Whatever lay in the memory before must not matter.
+    // The contents of the memory before must not matter.
     for_each(lane_group, int(buckets.extent(1)), [&](int k) { buckets(t, k) = Bucket(k % capacity); });
     set.clear(lane_group);
     fill(lane_group, set, t);
@@ -428,7 +428,7 @@ TEST(HostColumnSetTest, LookingUpWithoutBranchesIsTheSame) {
         other.make_member(slot, members++);
       }
     }
-    // The place behind the last has to hold no member's key.
+    // The place after the last has to hold no member's key.
     other.cols[slots - 1] = 0;
     for (int col = 0; col < num_cols; ++col) {
       const ColumnPlace place = set.find(col), found = other.find_or(col, slots - 1, nobody);

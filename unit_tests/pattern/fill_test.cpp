@@ -34,8 +34,8 @@ std::vector<NamedMatrix<double>> patterns() {
   return all;
 }
 
-/// Where A's values go, by A's entries: each is found once, and what is not found is fill. Of A's own
-/// triangles nothing is kept.
+/// Where A's values go, by A's entries: each is found once, and the rest is fill. Nothing of A's own
+/// triangles is kept.
 template <class Space>
 void check_sources(const HostMatrix<double>& a, int level, const CsrGraph<Space>& triangle,
                    const Vector<int, Space>& source, std::int64_t& fill) {

@@ -38,7 +38,7 @@ TYPED_TEST(FingerprintTest, DiffersWhereAPatternDoes) {
   all.insert(of({}));
   all.insert(of({}, 5));
   all.insert(of({{}}));
-  all.insert(of({{0}}));  // of zeros alone, but for its being there
+  all.insert(of({{0}}));  // only of zeros, but for its being there
   all.insert(of({{}, {}}));
   all.insert(of({{}, {0}}));
   all.insert(of({{0, 1}, {1}}));

@@ -49,7 +49,7 @@ HostMatching match(const Space& space, const HostMatrix<Scalar>& matrix, const M
           m.rows_on_host};
 }
 
-/// What holds of every matching: a permutation, as many entries of A as it says and their product, scaled
+/// Properties of every matching: a permutation, as many entries of A as it says and their product, scaled
 /// entries of at most exp(slack), and 1 where they are matched.
 template <class Scalar>
 void expect_consistent(const HostMatrix<Scalar>& a, const HostMatching& m, double slack) {

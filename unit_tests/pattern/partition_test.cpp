@@ -33,7 +33,7 @@ Parts on_host(const Partition<Space>& p) {
   return {to_vector(p.ptrs), to_vector(p.rows), to_vector(p.part), p.largest, p.is_consecutive};
 }
 
-/// What every partition has to be.
+/// Expects the properties of every partition.
 template <class Space>
 void expect_sound(const Partition<Space>& partition, std::int64_t num_rows) {
   const Parts p = on_host(partition);
@@ -165,7 +165,7 @@ TYPED_TEST(PartitionTest, APathIsCutOnceAPart) {
 TYPED_TEST(PartitionTest, SmoothingMovesWhatHasMoreNeighboursBeyond) {
   const TypeParam space;
   // Two cliques joined by one edge, numbered alternately: a search that begins anywhere finds one of them
-  // first. Halves of 40 vertices cut the edge alone where both cliques have 40; with one vertex more in one
+  // first. Halves of 40 vertices cut only the edge where both cliques have 40; with one vertex more in one
   // of them it is with the others by a move, without which its edges are cut.
   for (const int larger : {0, 1}) {
     HostGraph rows(80);

@@ -167,7 +167,7 @@ TYPED_TEST(PermuteTest, StatisticsOfKnownOrders) {
   EXPECT_EQ(chain.bandwidth, 1);
   EXPECT_EQ(chain.profile, 999);
   EXPECT_EQ(chain.levels, 1000);
-  // Of a grid's lower triangle an anti-diagonal is a level.
+  // An anti-diagonal of a grid's lower triangle is a level.
   const auto grid = order_statistics<TypeParam>(space, generate<double, TypeParam>(space, "poisson3d:10"));
   EXPECT_EQ(grid.bandwidth, 100);
   EXPECT_EQ(grid.levels, 28);

@@ -55,7 +55,7 @@ std::vector<NamedMatrix<double>> matrices() {
   }
   star.values.assign(star.nnz(), 1.0);
   all.push_back({"star", star});
-  // Paths one behind the other, numbered so that their first rows are in the middle.
+  // Paths one after the other, numbered so that their first rows are in the middle.
   HostMatrix<double> paths;
   paths.num_rows = paths.num_cols = 300;
   for (int i = 0; i < 300; ++i) {
@@ -155,7 +155,7 @@ TYPED_TEST(ReorderingTest, RandomIsAFunctionOfSeedAndRow) {
 template <class Space>
 using Maker = std::function<Ordering<Space>(const Space&, const CsrGraphView<Space>&)>;
 
-/// What both libraries have to give: a permutation, the same twice, and less fill than the natural order.
+/// Expects the orders of both libraries: a permutation, the same twice, and less fill than the natural order.
 template <class Space>
 void check_fill_reducing(const Maker<Space>& make) {
   const Space space;

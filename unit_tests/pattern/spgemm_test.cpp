@@ -237,7 +237,7 @@ TYPED_TEST(SpgemmTest, ColumnsThatTheProductHasNotBecomeZero) {
     for (int j = 0; j < 40; ++j) ASSERT_NEAR(found(i, j), expected(i, j), 1e-14) << i << ", " << j;
 }
 
-/// Each entry as a block of so many columns, with values of their own.
+/// Each entry as a block of `block` columns, with values of their own.
 template <class Scalar>
 HostMatrix<Scalar> in_blocks(const HostMatrix<Scalar>& a, int block) {
   HostMatrix<Scalar> result;

@@ -86,7 +86,7 @@ void check_strong_rows(const HostMatrix<Scalar>& a, double theta) {
   const auto found = strong_rows<Scalar, Space>(Space(), to_device<Space>(a), theta);
   EXPECT_EQ(found.pattern.num_cols, a.num_rows);
   EXPECT_EQ(to_host(found.pattern), expected);
-  // What lacks a mirror among the strong entries may be stored still.
+  // An entry without a mirror among the strong ones may still be stored.
   EXPECT_TRUE(is_part || !found.is_part);
 }
 

@@ -68,7 +68,7 @@ std::vector<HostMatrix<Scalar>> awkward_matrices() {
   all.push_back(random_matrix<Scalar>(1025, 33, 0.02, 4));  // most rows empty
   all.push_back(random_matrix<Scalar>(257, 257, 0.1, 5));
   all.push_back(random_matrix<Scalar>(67, 65, 1, 6));
-  // A dense column of 5000 entries beside a diagonal.
+  // A dense column of 5000 entries and a diagonal.
   HostMatrix<Scalar> column;
   column.num_rows = 5000;
   column.num_cols = 5003;
@@ -130,7 +130,7 @@ void check_conjugate_transpose() {
     EXPECT_TRUE(
         (to_host(conjugate_transpose<Scalar, Space>(space, device)) == sequential_transpose(conjugated)));
     EXPECT_TRUE((to_host(transpose<Scalar, Space>(space, device)) == sequential_transpose(a)));
-    // What devices do, on every space.
+    // The devices' kernels, on every space.
     EXPECT_TRUE((to_host(impl::transpose_by_scatter<false, Scalar, Space>(space, device)) ==
                  sequential_transpose(a)));
     EXPECT_TRUE((to_host(impl::transpose_by_scatter<is_complex<Scalar>, Scalar, Space>(space, device)) ==

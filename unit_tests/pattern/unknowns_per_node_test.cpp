@@ -64,7 +64,7 @@ TYPED_TEST(UnknownsPerNodeTest, BlocksAreFound) {
 TYPED_TEST(UnknownsPerNodeTest, OfMatricesThatAreLargerThanTheSample) {
   for (const int d : {2, 3, 5})
     EXPECT_EQ(found<TypeParam>(blocks_of(problem("poisson2d:90"), d, nothing)), d);
-  // Blocks in the first rows alone, of which there are more than are looked at, but less than a quarter.
+  // Blocks only in the first rows, of which there are more than are looked at, but less than a quarter.
   const HostMatrix<double> system = blocks_of(problem("poisson2d:60"), 2, nothing);
   const HostMatrix<double> scalar = problem("poisson2d:180");
   HostMatrix<double> both = system;
@@ -94,7 +94,7 @@ TYPED_TEST(UnknownsPerNodeTest, ScalarMatricesHaveOne) {
     EXPECT_EQ(found<TypeParam>(problem(spec)), 1) << spec;
   EXPECT_EQ(found<TypeParam>(diagonal_matrix(std::vector<double>(840, 2.0))), 1);
   EXPECT_EQ(found<TypeParam>(matrix_of(Columns(24))), 1) << "no entries at all";
-  // Rows that do not begin at multiples of d: a row before the blocks, and one behind.
+  // Rows that do not begin at multiples of d: a row before the blocks, and one after.
   HostMatrix<double> moved = blocks_of(problem("poisson2d:20"), 3, nothing);
   Columns rows(moved.num_rows + 3);
   rows[0] = {0};
@@ -134,7 +134,7 @@ TYPED_TEST(UnknownsPerNodeTest, PointsOfALineAreNoUnknowns) {
 }
 
 TYPED_TEST(UnknownsPerNodeTest, LongRowsAreComparedByTheirBeginnings) {
-  // Rows are alike up to the 256th entry; behind that pairs are, and neighbouring pairs have nothing in
+  // Rows are alike up to the 256th entry; after that pairs are, and neighbouring pairs have nothing in
   // common.
   Columns rows(1200);
   const auto fill = [&](int from, int in_common, int own) {

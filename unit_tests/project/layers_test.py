@@ -23,7 +23,7 @@ ROOMS = [("setup",), ("scaling",), ("storage",), ("triangular",), ("factorizatio
 REGISTRY = "include/prekond/precond/registry.hpp"
 ROOM_RANK = {room: rank for rank, rooms in enumerate(ROOMS) for room in rooms}
 TRILINOS = r"Tpetra|Teuchos|Ifpack2|Belos|Xpetra|Thyra|Zoltan2|Amesos2|MueLu|MatrixMarket_Tpetra|mpi\.h"
-# What adapters are for, and what only the driver and tests use.
+# The libraries that adapters adapt, and those that only the driver and tests use.
 ADAPTED = re.compile(rf"^({TRILINOS}|KokkosKernels|KokkosSparse|KokkosBlas|KokkosGraph|KokkosBatched|KokkosLapack|KokkosOde|"
                      r"HYPRE|petsc)")
 TOOLS = re.compile(r"^(CLI/|CLI11|nlohmann/|gtest/|gmock/|benchmark/)")
@@ -41,6 +41,9 @@ MOST_LINES = 800
 SPDX = ("SPDX-FileCopyrightText: Prekond contributors", "SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception")
 CODE_FOLDERS = ("include", "src", "unit_tests", "perf_tests", "examples", "cmake", "scripts")
 CODE_SUFFIXES = {".hpp", ".cpp", ".h", ".c", ".py", ".sh", ".cmake"}
+PAGE_HEADER = re.compile(r"<(prekond/[a-z0-9_/]+\.hpp)>")
+# The headers that CONTRIBUTING.md has its reader write.
+TAUGHT_HEADERS = {"prekond/precond/row_norm.hpp"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 
 
@@ -241,6 +244,23 @@ def check_form(root):
             yield f"{name}: has {len(lines)} lines, more than {MOST_LINES}"
 
 
+def check_pages(root):
+    """Pages name every public header, and none that does not exist."""
+    pages = [path for path in (*sorted((root / "docs").glob("*.md")), root / "README.md", root / "CONTRIBUTING.md") if path.is_file()]
+    named = set()
+    for path in pages:
+        name = path.relative_to(root).as_posix()
+        for header_name in sorted(set(PAGE_HEADER.findall(path.read_text()))):
+            found = root / "include" / header_name
+            if name.startswith("docs/"):
+                named.add(header_name)
+            if not found.is_file() and not Path(f"{found}.in").is_file() and header_name not in TAUGHT_HEADERS:
+                yield f"{name}: <{header_name}> does not exist"
+    for path, name in files_of(root, ("include",), lambda path: path.suffix == ".hpp"):
+        if "/impl/" not in name and name.removeprefix("include/") not in named:
+            yield f"{name}: no page of docs/ names <{name.removeprefix('include/')}>"
+
+
 def undocumented_classes(lines):
     """Classes at namespace scope, outside of any namespace impl, that no `///` precedes."""
     namespaces = []
@@ -270,7 +290,8 @@ def check_docstrings(root):
                 yield f"{name}: {class_name} has no docstring (///)"
 
 
-CHECKS = (check_includes, check_folder_pairs, check_places, check_backends, check_lambdas, check_atomics, check_form, check_docstrings)
+CHECKS = (check_includes, check_folder_pairs, check_places, check_backends, check_lambdas, check_atomics, check_form, check_docstrings,
+          check_pages)
 
 
 def violations(root):
@@ -291,6 +312,8 @@ def source(*lines):
 
 
 GOOD = {
+    "README.md": "`<prekond/precond/ilu.hpp>`\n",
+    "CONTRIBUTING.md": "#include <prekond/precond/row_norm.hpp>\n",
     "include/prekond/core/views.hpp": header("#include <vector>"),
     "include/prekond/core/version.hpp.in": header(),
     "src/core/lane_group.hpp": header("#ifdef KOKKOS_ENABLE_CUDA", "#endif"),
@@ -331,7 +354,12 @@ GOOD = {
     "scripts/build": "#!/bin/sh\n" + source().replace("//", "#"),
 }
 
-# What is wrong, where, with what text, and what the message has to say.
+# The page of such a tree, which names its public headers.
+PAGE = "".join(f"| `<{name.removeprefix('include/').removesuffix('.in')}>` | some words |\n" for name in GOOD
+               if name.startswith("include/") and "/impl/" not in name)
+GOOD["docs/library.md"] = PAGE
+
+# One line a violation: the rule, the file, its text, and a part of the message.
 BAD = [
     ("upward", "include/prekond/core/views.hpp", header("#include <prekond/matrix/csr.hpp>"), "core may not include"),
     ("upward", "include/prekond/matrix/csr.hpp", header("#include <prekond/pattern/graph.hpp>"), "matrix may not include"),
@@ -399,6 +427,10 @@ BAD = [
     ("guard", "src/matrix/io/parts.hpp", HEAD, "#pragma once"),
     ("length", "src/matrix/io/mm.cpp", source(*[""] * (MOST_LINES - 1)), "801 lines"),
     ("docstring", "include/prekond/dense/qr.hpp", header("namespace prekond {", "class Qr {", "};"), "Qr has no docstring"),
+    ("a header on no page", "include/prekond/dense/svd.hpp", header(), "no page of docs/ names <prekond/dense/svd.hpp>"),
+    ("a page of no header", "docs/library.md", PAGE + "`<prekond/dense/svd.hpp>`\n", "<prekond/dense/svd.hpp> does not exist"),
+    ("a page of no header", "README.md", "#include <prekond/svd.hpp>\n", "<prekond/svd.hpp> does not exist"),
+    ("a page of no header", "CONTRIBUTING.md", "`<prekond/dense/impl/svd.hpp>`\n", "impl/svd.hpp> does not exist"),
     ("docstring", "include/prekond/dense/qr.hpp",
      header("namespace prekond {", "namespace impl {", "struct Hidden {", "};", "}  // namespace impl", "", "template <class T>",
             "  requires true", "struct Qr : Base<T> {", "};"), "Qr has no docstring"),

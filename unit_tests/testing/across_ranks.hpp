@@ -68,12 +68,12 @@ std::unique_ptr<Method<Space>> on_one_rank(const Setup& setup, const HostMatrix<
   return method;
 }
 
-/// The numbers of all rows, as a rank that is alone has them.
+/// The numbers of all rows, as a single rank has them.
 inline std::vector<std::int64_t> all_rows(const HostMatrix<double>& a) {
   return consecutive_parts({a.num_rows}).front();
 }
 
-/// Of a solver with the method over ranks, once `prepare` was called with it.
+/// Iterations of a solver with the method over ranks, once `prepare` was called with it.
 template <class Space>
 std::int64_t iterations_of(const std::string& solver, const Setup& setup, const HostMatrix<double>& whole,
                            const Parts& parts, const std::function<void(Across<Space>&)>& prepare = {}) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// What every DistributedMatrix promises, against the whole matrix. All ranks call these functions.
+/// The promises of every DistributedMatrix, against the whole matrix. All ranks call these functions.
 #include "testing/general_matrices.hpp"
 #include "testing/host_matrix.hpp"
 #include "testing/reference_cg.hpp"
@@ -37,7 +37,7 @@ inline std::vector<double> entries(const std::vector<std::int64_t>& rows, std::s
   return x;
 }
 
-/// k vectors at a stride that is longer than they are: vector v has `of(v)`, the pad behind it NaNs.
+/// k vectors at a stride that is longer than they are: vector v has `of(v)`, the pad after it NaNs.
 template <class Space, class Of>
 MultiVectorView<double, Space> strided(MultiVector<double, Space>& memory, std::size_t rows, std::size_t k,
                                        const Of& of) {
@@ -144,7 +144,7 @@ void expect_reverse(const VectorImport<double, Space>& import, const std::vector
   }
 }
 
-/// y = alpha A x + beta y for k vectors, each with the bits that it has alone.
+/// y = alpha A x + beta y for k vectors, each with the bits that it has by itself.
 template <class Space>
 void expect_product(const DistributedMatrix<double, Space>& a, const HostMatrix<double>& whole,
                     const std::vector<std::int64_t>& own) {
@@ -274,7 +274,7 @@ void expect_bits(const DistributedMatrix<Scalar, Space>& a, const HostMatrix<Sca
   }
 }
 
-/// What fails on one rank fails on all, with its row.
+/// A failure on one rank is one on all, with its row.
 template <class Space>
 void expect_agreement(const DistributedMatrix<double, Space>& a, int rank) {
   int done = 0;

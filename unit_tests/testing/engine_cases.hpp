@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// What methods make of an engine's matrix over the ranks of mpirun. All ranks call these functions.
+/// Methods for an engine's matrix over the ranks of mpirun. All ranks call these functions.
 #include "testing/inverses_of_ranks.hpp"
 #include "testing/tool_events.hpp"
 

@@ -36,7 +36,7 @@ inline std::vector<Complex> random_complex(std::size_t n, unsigned seed) {
 }
 
 /// D^H A D for a symmetric A and the unitary diagonal matrix D: Hermitian to the last bit. Everything that is
-/// said of magnitudes alone (|g_ij|, psi, the iterations of CG) is the same for both.
+/// said only of magnitudes (|g_ij|, psi, the iterations of CG) is the same for both.
 inline HostMatrix<Complex> rotated(const HostMatrix<double>& a, const std::vector<Complex>& d) {
   HostMatrix<Complex> h{a.num_rows, a.num_cols, a.row_ptrs, a.col_idxs, {}};
   for (std::int64_t i = 0; i < a.num_rows; ++i) {
@@ -54,7 +54,7 @@ inline HostMatrix<Complex> rotated(const HostMatrix<double>& a, const std::vecto
   return h;
 }
 
-/// A symmetric matrix whose entries beside the diagonal get a phase each: no unitary similarity makes it
+/// A symmetric matrix whose entries off the diagonal get a phase each: no unitary similarity makes it
 /// real. With a dominant diagonal it is positive definite.
 inline HostMatrix<Complex> with_random_phases(const HostMatrix<double>& a, unsigned seed) {
   HostMatrix<Complex> h{a.num_rows, a.num_cols, a.row_ptrs, a.col_idxs, {a.values.begin(), a.values.end()}};

@@ -11,7 +11,7 @@
 
 namespace prekond::testing {
 
-/// Of a space of the host, its levels of all threads and of one; none of a device's.
+/// The levels of all threads and of one, for a space of the host; none for a device's.
 template <class Space>
 std::vector<HostThreadGroup<Space>> host_threads() {
   std::vector<HostThreadGroup<Space>> levels;

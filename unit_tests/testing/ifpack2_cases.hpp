@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// What holds for every preconditioner is tested on all lines of the registry. The references are sequential:
+/// Properties of every preconditioner are tested on all lines of the registry. The references are sequential:
 /// the preconditioner of core, built from the rank's own block, which was taken out of the whole matrix by
 /// hand.
 #include "testing/tpetra_matrices.hpp"
@@ -82,7 +82,7 @@ inline Columns random_columns(std::int64_t n, int k, unsigned seed) {
   return x;
 }
 
-/// What `map` gives this rank of them.
+/// The entries that `map` gives this rank.
 inline Columns own_part(const Columns& whole, const TpetraMap& map) {
   Columns mine;
   for (const auto& x : whole) mine.push_back(part_of(x, map));

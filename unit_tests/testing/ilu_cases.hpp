@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// What the tests of the incomplete factorisations have in common.
+/// Common parts of the tests of the incomplete factorisations.
 #include "testing/multicolor_cases.hpp"
 #include "testing/reference_ilu.hpp"
 
@@ -120,7 +120,7 @@ void check_factors(const Case& test, const typename Method<Scalar, Space>::optio
     EXPECT_LE(relative_difference(y[v], solve(expected, b[v])), growth * tolerance) << "column " << v;
 }
 
-/// Awkward patterns, on whose diagonals some entries are missing, with small entries beside them.
+/// Awkward patterns, on whose diagonals some entries are missing, with small entries next to them.
 inline std::vector<Case> awkward_ilu_matrices() {
   std::vector<Case> cases;
   for (auto [name, a] : awkward_patterns<double>()) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// What the tests of the threshold factorisations have in common.
+/// Common parts of the tests of the threshold factorisations.
 #include "testing/ilu_cases.hpp"
 #include "testing/reference_ilut.hpp"
 
@@ -30,7 +30,7 @@ HostMatrix<Scalar> tie_free(HostMatrix<Scalar> a, bool symmetric) {
   return a;
 }
 
-/// What impl::ilut::factor makes of a matrix.
+/// The factors that impl::ilut::factor makes of a matrix.
 template <class Scalar>
 struct Made {
   HostFactors<Scalar> factors;

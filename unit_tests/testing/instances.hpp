@@ -8,7 +8,7 @@
 
 namespace prekond::testing {
 
-/// Instances of the default device for so many threads: on a device each has a stream, and memory for results
+/// Instances of the default device for `count` threads: on a device each has a stream, and memory for results
 /// of reductions, of its own; on a host they may be one.
 template <class Space>
 std::vector<Space> instances(int count) {

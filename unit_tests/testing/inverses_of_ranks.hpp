@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// Approximate inverses that ranks found together, entry by entry beside those of one rank.
+/// Approximate inverses that ranks found together, compared entry by entry with those of one rank.
 #include "testing/across_ranks.hpp"
 #include "testing/host_matrix.hpp"
 #include "testing/spaces.hpp"

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// What the tests of the ISAI begin with.
+/// Common parts of the tests of the ISAI.
 #include "testing/general_matrices.hpp"
 #include "testing/host_graph.hpp"
 #include "testing/reference_isai.hpp"
@@ -47,7 +47,7 @@ HostMatrix<Scalar> inverse_of(const HostMatrix<Scalar>& a, const IsaiOptions& op
   return to_host(isai.factored() ? isai.factored()->factor() : isai.inverse());
 }
 
-/// What a kind inverts, and its pattern: S^k of the matrix or of its triangle.
+/// The matrix that a kind inverts, and its pattern: S^k of the matrix or of its triangle.
 inline Dense part_of(const HostMatrix<double>& a, IsaiKind kind, bool unit_diagonal = false) {
   const Dense dense = to_dense(a);
   return kind == IsaiKind::general ? dense : triangle_of(dense, kind == IsaiKind::upper, unit_diagonal);

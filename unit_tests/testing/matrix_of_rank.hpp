@@ -205,7 +205,7 @@ class ReducerOfRank : public Reducer<Scalar, Space> {
 }  // namespace impl
 
 /// A DistributedMatrix of ranks in one process, of a matrix that every rank knows whole. Columns of other
-/// ranks stand in ascending order behind the rank's own.
+/// ranks are in ascending order after the rank's own.
 template <class Scalar, class Space>
 class MatrixOfRank : public DistributedMatrix<Scalar, Space> {
  public:

@@ -63,7 +63,7 @@ class MemoryPeak {
     const void* pointer;
     std::int64_t bytes;
     bool allocated;
-    /// A view's data begins behind a header.
+    /// A view's data begins after a header.
     bool holds(const void* data) const {
       const auto distance = static_cast<const char*>(data) - static_cast<const char*>(pointer);
       return distance >= 0 && distance <= 256;

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // GoogleTest on the ranks of an MPI job. Every rank runs every test, so that a test may communicate; rank 0
-// reports. After each test the ranks agree on its result, so that a failure on one is a failure on all. What
-// would make the others wait for ever ends the job instead, after a message: an exception out of a test, a
+// reports. After each test the ranks agree on its result, so that a failure on one is a failure on all.
+// Events that would make the others wait for ever end the job, after a message: an exception out of a test, a
 // failure outside of tests, and a rank that left a test by a failure while the others still communicate in
 // it.
 #include <gmock/gmock.h>
@@ -65,7 +65,7 @@ class Agreement : public ::testing::EmptyTestEventListener {
     if (!result.failed() || m_agreeing) return;
     const std::string message = std::string(result.file_name() ? result.file_name() : "unknown file") + ":" +
                                 std::to_string(result.line_number()) + ": " + result.message();
-    // GoogleTest then leaves out tests, on this rank alone.
+    // GoogleTest then leaves out tests, only on this rank.
     if (current_test.empty() && m_size > 1) abort_job(m_rank, message);
     if (m_rank != 0) print(m_rank, message);
   }
@@ -111,7 +111,7 @@ class Agreement : public ::testing::EmptyTestEventListener {
   bool m_agreeing = false;
 };
 
-/// What decides which tests run, and in what order, is rank 0's.
+/// The flags that decide which tests run, and in what order, are rank 0's.
 void share_flags(MPI_Comm comm) {
   std::string filter = GTEST_FLAG_GET(filter);
   std::int32_t numbers[] = {GTEST_FLAG_GET(repeat),      GTEST_FLAG_GET(shuffle),
@@ -137,7 +137,7 @@ int run_tests(MPI_Comm comm) {
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &size);
   share_flags(comm);
-  // Caught by GoogleTest, an exception would end the test on this rank alone.
+  // Caught by GoogleTest, an exception would end the test only on this rank.
   if (size > 1) GTEST_FLAG_SET(catch_exceptions, false);
   auto& listeners = ::testing::UnitTest::GetInstance()->listeners();
   if (rank != 0) {

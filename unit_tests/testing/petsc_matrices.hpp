@@ -25,7 +25,7 @@ using OwnedVec = petsc::impl::Owned<Vec, VecDestroy>;
 using OwnedPC = petsc::impl::Owned<PC, PCDestroy>;
 using OwnedKSP = petsc::impl::Owned<KSP, KSPDestroy>;
 
-/// What PETSc's AIJ matrices are called whose memory is where the tests' kernels compute: on a GPU, where
+/// The type of PETSc's AIJ matrices whose memory is where the tests' kernels compute: on a GPU, where
 /// this PETSc computes there too, else on the host. Vectors that PETSc makes for them have theirs there as
 /// well.
 inline MatType aij_type() {
@@ -111,7 +111,7 @@ inline OwnedMat assemble(const HostMatrix<double>& whole, const NamedParts& part
   return a;
 }
 
-/// What PETSc says of an error: the text that its handler was given first, by this rank.
+/// PETSc's text of an error: the one that its handler was given first, by this rank.
 class ErrorText {
  public:
   ErrorText() { check(PetscPushErrorHandler(keep, &m_text)); }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// What a preconditioner of a general matrix is worth: one application, and the iterations of BiCGSTAB.
+/// The worth of a preconditioner of a general matrix: one application, and the iterations of BiCGSTAB.
 #include "testing/host_matrix.hpp"
 #include "testing/reference_bicgstab.hpp"
 

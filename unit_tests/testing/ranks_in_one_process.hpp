@@ -14,8 +14,8 @@
 
 namespace prekond::testing {
 
-/// What the ranks of a job share. Each rank is a thread; one runs at a time, until it waits for the others in
-/// a collective call, and then the next: a test does the same every time.
+/// The state that the ranks of a job share. Each rank is a thread; one runs at a time, until it waits for the
+/// others in a collective call, and then the next: a test does the same every time.
 class RankThreads {
  public:
   explicit RankThreads(int size) : m_ended(size, false), m_slots(size) {}

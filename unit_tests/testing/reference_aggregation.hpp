@@ -87,7 +87,7 @@ inline SequentialSet independent_set_in_order(const HostGraph& graph, const std:
   return result;
 }
 
-/// What a space finds.
+/// The set that a space finds.
 template <class Space>
 SequentialSet expected_independent_set(const HostGraph& graph, const std::vector<char>& free) {
   return is_host_space<Space> ? independent_set_in_order(graph, free)

@@ -98,7 +98,7 @@ struct ReferenceBlockIlu {
   std::vector<int> broken;  ///< block rows
 };
 
-/// Of A + alpha diag|A|, pivots as a precision with this epsilon has them.
+/// Factors of A + alpha diag|A|, with pivots as a precision with this epsilon has them.
 template <class Scalar>
 ReferenceBlockIlu reference_block_ilu(const HostMatrix<Scalar>& a, int b, double alpha = 0) {
   const long double floor = std::sqrt((long double)(std::numeric_limits<Scalar>::epsilon()));

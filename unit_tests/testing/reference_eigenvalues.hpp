@@ -46,7 +46,7 @@ inline std::vector<double> symmetric_eigenvalues(std::vector<std::vector<long do
   return values;
 }
 
-/// Those of D^-1/2 A D^-1/2 with D = diag(A), or of A itself.
+/// The eigenvalues of D^-1/2 A D^-1/2 with D = diag(A), or of A itself.
 inline std::vector<double> symmetric_eigenvalues(const HostMatrix<double>& a, bool scaled = false) {
   std::vector<std::vector<long double>> dense(a.num_rows, std::vector<long double>(a.num_rows, 0));
   for (std::int64_t i = 0; i < a.num_rows; ++i)

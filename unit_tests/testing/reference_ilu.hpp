@@ -109,7 +109,7 @@ inline void mirror_lower(ReferenceIlu& f) {
     for (const auto& [j, value] : f.lower[i]) f.upper[j][i] = value;
 }
 
-/// Of kind `mic` what falls off the pattern goes to the diagonal, so that the sums of the rows of the matrix
+/// Entries off the pattern go to the diagonal for kind `mic`, so that the sums of the rows of the matrix
 /// before it was scaled are kept, and U is L^T in the end.
 template <class Scalar>
 ReferenceIlu reference_ilu(const HostMatrix<Scalar>& a, int level, ReferenceKind kind, double shift = 0) {
@@ -131,7 +131,7 @@ ReferenceIlu reference_ilu(const HostMatrix<Scalar>& a, int level, ReferenceKind
       const long double l = w[k] / f.pivots[k];
       f.lower[i][k] = l;
       if (kind == ReferenceKind::ic) {
-        // The rows of L alone: w_ij -= l_ik d_k l_jk, for j in the row; the diagonal likewise.
+        // Only the rows of L: w_ij -= l_ik d_k l_jk, for j in the row; the diagonal likewise.
         for (int j : fill.lower[i])
           if (j > k && f.lower[j].count(k)) w[j] -= l * f.pivots[k] * f.lower[j].at(k);
         w[i] -= l * f.pivots[k] * l;

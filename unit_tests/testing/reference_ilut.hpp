@@ -6,7 +6,7 @@
 
 namespace prekond::testing {
 
-/// Of a row, and what was above the tolerance in rows with more than p such entries in L or U.
+/// The factors, and the number of rows with more than p entries above the tolerance in L or U.
 struct ReferenceIlut : ReferenceIlu {
   int cut_rows = 0;
 };
@@ -40,7 +40,7 @@ inline void end_threshold_row(ReferenceIlut& f, int i, long double pivot, int p,
   for (auto& [j, value] : f.upper[i]) value /= f.pivots[i];
 }
 
-/// Of R A C, whose diagonal is 1 + shift. Saad's ILUT with w_k compared before it is divided by the pivot.
+/// Factors of R A C with diagonal 1 + shift: Saad's ILUT, w_k compared before it is divided by the pivot.
 template <class Scalar>
 ReferenceIlut reference_ilut(const HostMatrix<Scalar>& a, int p, long double tau, double shift = 0) {
   const int n = static_cast<int>(a.num_rows);
@@ -54,7 +54,7 @@ ReferenceIlut reference_ilut(const HostMatrix<Scalar>& a, int p, long double tau
     auto& w = rows[i];
     w[i] = 1 + static_cast<long double>(shift);
     const long double tolerance = tau * norm_of(w);
-    // Insertion behind the place does not disturb the walk.
+    // Insertion after the place does not disturb the walk.
     for (auto entry = w.begin(); entry->first < i; ++entry) {
       const auto [k, value] = *entry;
       if (std::abs(value) <= tolerance) continue;

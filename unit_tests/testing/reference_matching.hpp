@@ -13,7 +13,7 @@ namespace prekond::testing {
 /// a row after the other (Kuhn; Munkres), O(n^3).
 inline std::vector<int> reference_assignment(const std::vector<std::vector<long double>>& cost) {
   const int n = static_cast<int>(cost.size());
-  // Row and column 0 stand for none.
+  // Row and column 0 mean none.
   std::vector<long double> u(n + 1, 0), v(n + 1, 0);
   std::vector<int> row_of(n + 1, 0), way(n + 1, 0);
   for (int i = 1; i <= n; ++i) {

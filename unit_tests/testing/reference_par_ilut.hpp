@@ -15,7 +15,7 @@ struct ReferenceParIlut {
   double before = 0, after = 0;
 };
 
-/// The rows of (I + L)(I + U) and A beside the diagonal.
+/// The rows of (I + L)(I + U) and A off the diagonal.
 inline ReferenceFill reference_candidates(const std::vector<std::map<int, long double>>& rows,
                                           const ReferenceFill& s) {
   ReferenceFill result{std::vector<std::vector<int>>(rows.size()),

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// What a product with a matrix has to be.
+/// The expected product with a matrix.
 #include "testing/host_matrix.hpp"
 
 #include <gtest/gtest.h>

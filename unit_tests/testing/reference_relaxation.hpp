@@ -23,7 +23,7 @@ inline std::vector<int> rows_by_color(const std::vector<int>& colors) {
   return rows;
 }
 
-/// What a preconditioner by colours has of A: no entries between rows of one colour, none of other ranks.
+/// A as a preconditioner by colours has it: no entries between rows of one colour, none of other ranks.
 template <class Scalar>
 std::vector<std::map<int, long double>> colored_rows(const HostMatrix<Scalar>& a,
                                                      const std::vector<int>& colors) {
@@ -62,7 +62,7 @@ LongVector reference_sweeps(const HostMatrix<Scalar>& a, const std::vector<int>&
 }
 
 /// M^-1 b of A's ILU(0), or IC(0), in the order of the colours: by Gaussian elimination that goes without
-/// fill. A row whose pivot is at most `floor` times |a_ii| (of IC, with sign) keeps a_ii alone.
+/// fill. A row whose pivot is at most `floor` times |a_ii| (for IC, with sign) keeps only a_ii.
 struct ReferenceFactors {
   std::vector<std::map<int, long double>> lower, upper;  ///< by places; unit diagonals
   LongVector pivots;
@@ -125,7 +125,7 @@ LongVector solve(const ReferenceFactors& f, const std::vector<Scalar>& b) {
   return x;
 }
 
-/// The largest difference beside the largest entry.
+/// The largest difference over the largest entry.
 template <class Scalar>
 double relative_difference(const std::vector<Scalar>& x, const LongVector& expected) {
   long double difference = 0, size = 0;

@@ -19,7 +19,7 @@ struct ReferenceScale {
   std::vector<int> row, column;
 };
 
-/// Of the largest part of a number; the least int where it is 0 or not finite.
+/// The exponent of the largest part of a number; the least int where it is 0 or not finite.
 template <class Scalar>
 int reference_exponent(const Scalar& x) {
   const std::complex<double> z(x);
@@ -68,7 +68,7 @@ ReferenceScale reference_equilibrated(const HostMatrix<Scalar>& a, int most) {
   return scale;
 }
 
-/// R A C; columns >= num_rows by R alone.
+/// R A C; columns >= num_rows only by R.
 template <class Scalar>
 HostMatrix<Scalar> reference_scaled(HostMatrix<Scalar> a, const ReferenceScale& scale) {
   for (std::int64_t i = 0; i < a.num_rows; ++i)

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// What a stored matrix is, entry by entry and one row after the other.
+/// A stored matrix, entry by entry and one row after the other.
 #include "testing/host_matrix.hpp"
 
 #include <prekond/core/scalar.hpp>
@@ -13,7 +13,7 @@
 
 namespace prekond::testing {
 
-/// What a number becomes that is stored: itself, or the nearest of a lower precision.
+/// The stored form of a number: itself, or the nearest of a lower precision.
 template <class Real>
 Real reference_rounded(Real value, Storage storage) {
   switch (storage) {

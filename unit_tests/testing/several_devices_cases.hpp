@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// Setups that several execution spaces share, beside those of one.
+/// Setups that several execution spaces share, compared with those of one.
 #include <gtest/gtest.h>
 #include <prekond/core/scalar.hpp>
 #include <prekond/precond/impl/explicit_inverse.hpp>

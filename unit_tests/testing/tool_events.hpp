@@ -84,7 +84,7 @@ inline int overlapped_sums(const std::vector<std::string>& kernels) {
   return overlapped_exchanges(kernels, "prekond::import::pack_reverse", "prekond::import::add");
 }
 
-/// What expanded blocks, of the kernels and allocations.
+/// The kernels and allocations that expanded blocks.
 inline std::vector<std::string> expansions(const ToolEvents& events) {
   std::vector<std::string> found;
   for (const auto* list : {&events.kernels(), &events.allocations()})

@@ -205,7 +205,7 @@ inline Teuchos::RCP<TpetraMatrix> distribute(const HostMatrix<double>& a,
 }
 
 /// The rank's rows of A with its own columns first, numbered as its rows are, and those of other ranks,
-/// ascending by global index, behind them.
+/// ascending by global index, after them.
 struct LocalReference {
   HostMatrix<double> own;  ///< num_rows x num_rows: entries in columns of other ranks are left out
   std::int64_t foreign_columns = 0;
@@ -283,7 +283,7 @@ inline std::vector<double> random_vector(std::size_t n, unsigned seed = 17) {
   return x;
 }
 
-/// What `map` gives this rank of x.
+/// The part of x that `map` gives this rank.
 inline std::vector<double> part_of(const std::vector<double>& whole, const TpetraMap& map) {
   std::vector<double> mine;
   for (const GlobalIndex i : own_indices(map)) mine.push_back(whole[i]);

@@ -7,7 +7,7 @@
 
 namespace prekond::testing {
 
-/// Of mpi::set_transport, until the end of the scope.
+/// A transport by mpi::set_transport, until the end of the scope.
 class TransportOfScope {
  public:
   explicit TransportOfScope(const std::string& name) { mpi::set_transport(name); }
