@@ -4,7 +4,7 @@
 /// cuSOLVER's sparse QR of systems of one pattern, where there is CUDA.
 #include "../benchmark_main.hpp"
 
-#include <prekond/batched/csr.hpp>
+#include <prekond/batched/formats.hpp>
 
 #include <stdexcept>
 

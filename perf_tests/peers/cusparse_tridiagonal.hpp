@@ -4,7 +4,7 @@
 /// cuSPARSE's solves of batches of tridiagonal systems, where there is CUDA.
 #include "../benchmark_main.hpp"
 
-#include <prekond/batched/csr.hpp>
+#include <prekond/batched/formats.hpp>
 
 #ifdef KOKKOS_ENABLE_CUDA
 #include <cusparse.h>

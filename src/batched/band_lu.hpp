@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// The LU factorisation P A = L U of a band matrix and its solves by the lanes of a lane group.
-#include <prekond/batched/banded.hpp>
+#include <prekond/batched/formats.hpp>
 #include <prekond/core/scalar.hpp>
 #include <prekond/core/stopping.hpp>
 

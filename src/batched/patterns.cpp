@@ -1,8 +1,6 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <prekond/batched/banded.hpp>
-#include <prekond/batched/dense.hpp>
-#include <prekond/batched/ell.hpp>
+#include <prekond/batched/formats.hpp>
 
 #include "core/instantiate.hpp"
 

@@ -4,7 +4,7 @@
 /// A preconditioner set up and a system solved with it, and the times of both: once for `solve`, and once for
 /// each preconditioner of `compare`.
 #include <prekond/core/report.hpp>
-#include <prekond/krylov/stopping.hpp>
+#include <prekond/krylov/solver.hpp>
 
 #include <optional>
 #include <vector>

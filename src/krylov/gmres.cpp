@@ -1,6 +1,5 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <prekond/krylov/fgmres.hpp>
 #include <prekond/krylov/gmres.hpp>
 
 #include "core/instantiate.hpp"

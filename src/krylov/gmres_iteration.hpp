@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// One solve by GMRES or FGMRES.
-#include <prekond/krylov/orthogonalization.hpp>
+#include <prekond/krylov/impl/orthogonalization.hpp>
 
 #include "basis.hpp"
 #include "block_orthogonalization.hpp"

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/krylov/bicgstab.hpp>
 #include <prekond/krylov/cg.hpp>
-#include <prekond/krylov/fgmres.hpp>
 #include <prekond/krylov/gmres.hpp>
 #include <prekond/krylov/idr.hpp>
 #include <prekond/krylov/richardson.hpp>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-#include <prekond/batched/banded.hpp>
+#include <prekond/batched/formats.hpp>
 #include <prekond/batched/options.hpp>
 #include <prekond/batched/result.hpp>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// Incomplete factors of a system on the shared pattern, and the solves with them.
-#include <prekond/batched/csr.hpp>
+#include <prekond/batched/formats.hpp>
 
 #include "batched/analysis.hpp"
 #include "batched/preconditioners/pointwise.hpp"

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-#include <prekond/batched/csr.hpp>
+#include <prekond/batched/formats.hpp>
 
 #include "batched/preconditioners/fsai.hpp"
 #include "batched/preconditioners/ic0.hpp"
