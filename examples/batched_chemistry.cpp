@@ -148,7 +148,7 @@ int main(int argc, char** argv) {
 
   prekond::BatchedOptions options;
   options.solver = prekond::BatchedMethod::bicgstab;
-  options.precond = prekond::BatchedInverse::ilu0;
+  options.precond = prekond::BatchedPreconditioner::ilu0;
   options.stopping.rtol = 1e-10;
   options.stopping.atol = 1e-13;  // cells that Newton's method is done with cost no iteration
   prekond::BatchedSolver<double, Batch> solver(options);

@@ -11,11 +11,11 @@
 
 /// Setup time of the adaptive FSAI: perf_adaptive_fsai --matrix=elasticity3d:100 [--tolerance=1e-3]
 /// [--steps=10,20,30]
-/// [--repetitions=5] [--gradient=list,marker,merge] [--block_size=1] [--slab_bytes=268435456]
+/// [--repetitions=5] [--gradient=list,marker,merge] [--workspace_budget=268435456]
 /// [--kernels=true: times by kernel, once]. The time is that of symbolic and numeric, fenced, with every
 /// allocation, cast and G^T.
-/// --gradient=marker,merge with a slab_bytes as large as the markers of all rows in flight repeats Table 3 of
-/// Bernaschi et al. (2019): `setup_bytes` and `density` are its other columns.
+/// --gradient=marker,merge with a workspace_budget as large as the markers of all rows in flight repeats
+/// Table 3 of Bernaschi et al. (2019): `setup_bytes` and `density` are its other columns.
 namespace {
 
 using namespace prekond;
@@ -50,10 +50,8 @@ void register_all(int& argc, char** argv) {
   AdaptiveFsaiOptions options = AdaptiveFsaiOptions::published();
   options.tolerance = std::stod(perf::take_flag(argc, argv, "tolerance", "1e-3"));
   options.step_size = std::stoi(perf::take_flag(argc, argv, "step_size", "1"));
-  options.slab_bytes =
-      std::stoll(perf::take_flag(argc, argv, "slab_bytes", std::to_string(options.slab_bytes)));
-  options.block_size = std::stoi(perf::take_flag(argc, argv, "block_size", "1"));
-  const std::string blocks = perf::block_suffix(options.block_size);
+  options.workspace_budget =
+      std::stoll(perf::take_flag(argc, argv, "workspace_budget", std::to_string(options.workspace_budget)));
   const bool kernels = perf::take_flag(argc, argv, "kernels", "false") == "true";
   const auto steps = perf::numbers(perf::take_flag(argc, argv, "steps", "10,20,30"));
   const auto chosen = gradients(perf::take_flag(argc, argv, "gradient", ""));
@@ -66,11 +64,10 @@ void register_all(int& argc, char** argv) {
       for (int k : steps) {
         options.max_steps = k;
         if (kernels) perf::print_kernels<Algorithm>(*a, options, spec + " " + word + " " + std::to_string(k));
-        perf::add("setup/" + spec + "/" + word + "/k_max:" + std::to_string(k) + blocks, repetitions,
+        perf::add("setup/" + spec + "/" + word + "/k_max:" + std::to_string(k), repetitions,
                   [=](benchmark::State& state) { return perf::set_up<Algorithm>(state, *a, options); });
       }
-      perf::add("numeric_again/" + spec + "/" + word + "/k_max:" + std::to_string(options.max_steps.value()) +
-                    blocks,
+      perf::add("numeric_again/" + spec + "/" + word + "/k_max:" + std::to_string(options.max_steps.value()),
                 repetitions, [=](benchmark::State&) { return set_up_again(*a, options); });
     }
   }

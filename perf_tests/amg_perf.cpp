@@ -5,7 +5,7 @@
 #include "krylov_problem.hpp"
 #include "named_method.hpp"
 
-#include <prekond/core/complexity.hpp>
+#include <prekond/core/report.hpp>
 #include <prekond/krylov/solver.hpp>
 #include <prekond/matrix/spmv.hpp>
 #include <prekond/precond/registry.hpp>
@@ -17,7 +17,7 @@
 #include <stdexcept>
 #include <string>
 
-/// Multigrid to a solution, beside methods of one level: perf_amg --matrix=elasticity3d:30
+/// Multigrid to a solution, compared with methods of one level: perf_amg --matrix=elasticity3d:30
 /// [--smoothers=chebyshev,jacobi,l1_jacobi,multicolor_ssor,fsai,adaptive_fsai,spai,isai: also with options,
 /// adaptive_fsai:max_steps=3:step_size=4:storage=single]
 /// [--preconds=jacobi,fsai] [--rigid_body=true: the rigid body modes of elasticity3d, else constants]
@@ -48,7 +48,7 @@ void fill_random(const Vector<double, Space>& b) {
 
 using Case = perf::NamedMethod;
 
-/// Of a name, and the smoother's options behind it.
+/// Options of multigrid for the name of a smoother with its options.
 OptionMap smoother_options(const std::string& text) {
   const Case of = perf::named_method(text);
   OptionMap options;
@@ -62,7 +62,7 @@ OptionMap smoother_options(const std::string& text) {
   return options;
 }
 
-/// Of the second setup, of a later numeric phase, and of the second application.
+/// Prints the kernels of the second setup, of a later numeric phase, and of the second application.
 void print_kernels(const perf::Problem& problem, const Source& source, const Case& of) {
   const Space space;
   create_preconditioner<double, Space>(of.name, of.options)->numeric(space, source);

@@ -10,7 +10,7 @@
 #include <prekond/batched/convert.hpp>
 #include <prekond/batched/direct.hpp>
 
-/// Direct solves of batches (batched_data.hpp), beside those of other libraries:
+/// Direct solves of batches (batched_data.hpp), compared with those of other libraries:
 /// perf_batched_direct --matrices=stencil3:64;poisson2d:6 --systems=20000 [--lanes=auto] [--dense=128]
 /// [--repetitions=5]
 ///

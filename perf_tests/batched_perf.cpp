@@ -44,17 +44,17 @@ struct FillBlocks {
 };
 
 /// Operations of an application of a preconditioner; A has `nnz` entries, and its factors too.
-double apply_flops(BatchedInverse precond, double n, double nnz, const BatchedOptions& options) {
+double apply_flops(BatchedPreconditioner precond, double n, double nnz, const BatchedOptions& options) {
   switch (precond) {
-    case BatchedInverse::none:
+    case BatchedPreconditioner::none:
       return 0;
-    case BatchedInverse::jacobi:
+    case BatchedPreconditioner::jacobi:
       return n;
-    case BatchedInverse::block_jacobi:
+    case BatchedPreconditioner::block_jacobi:
       return 2 * n * options.block_size;
-    case BatchedInverse::fsai:
+    case BatchedPreconditioner::fsai:
       return 2 * (nnz + n);  // two products with a triangle
-    case BatchedInverse::ilu_isai:
+    case BatchedPreconditioner::ilu_isai:
       return 2 * (nnz + n);
     default:
       return 2 * nnz;

@@ -17,7 +17,7 @@
 #include <sstream>
 
 /// ILU(0) by blocks, and GMRES with it: perf_block_ilu --matrices=elasticity3d:60@3;FILE.mtx.gz@4
-/// [--sweeps=2,3,4,5,6] [--in_place=2,3] [--orthogonalizations=cgs2,dcgs2] [--restart=30] [--rtol=1e-5]
+/// [--sweeps=2,3,4,5,6] [--orthogonalizations=cgs2,dcgs2] [--restart=30] [--rtol=1e-5]
 /// [--max_iters=3000] [--repetitions=5]. Cases, each NAME/MATRIX@BLOCK_SIZE, by BCSR:
 ///
 /// product            y = A x; `of_copy`: the rate of what must move beside the copy's
@@ -25,7 +25,7 @@
 /// numeric/SCHEDULE   of a further numeric phase of a matrix by blocks; `factor`: of the factorisation alone;
 ///                    `from_csr`: of a numeric phase of the matrix by single rows
 /// apply/METHOD       an application; `over_products`: beside that of the product by BCSR; METHOD is an exact
-///                    one, jacobi_K or asynchronous_K with K sweeps
+///                    one, or jacobi_K with K sweeps
 /// gmres/ORTHOGONALIZATION/METHOD     a whole solve (ORTHOGONALIZATION stepsS: step_size S, cgs2);
 /// `iterations`, `converged`, `precond`: seconds of 30
 ///                    applications; `true_relative_residual`
@@ -38,7 +38,7 @@ using Blocks = BcsrMatrix<const double, const int, const std::size_t, Space::mem
 using Csr = CsrMatrix<const double, const int, const std::size_t, Space::memory_space>;
 
 struct Settings {
-  std::vector<std::string> sweeps, in_place, orthogonalizations;
+  std::vector<std::string> sweeps, orthogonalizations;
   int restart, repetitions;
   std::int64_t max_iters;
   double rtol;
@@ -233,7 +233,6 @@ void register_all(int& argc, char** argv) {
       perf::take_flag(argc, argv, "matrices", "elasticity3d:30@3;convection_diffusion3d:50@4"));
   Settings settings;
   settings.sweeps = perf::words(perf::take_flag(argc, argv, "sweeps", "2,3,4,5,6"));
-  settings.in_place = perf::words(perf::take_flag(argc, argv, "in_place", "2,3"));
   settings.orthogonalizations = perf::words(perf::take_flag(argc, argv, "orthogonalizations", "cgs2,dcgs2"));
   settings.restart = std::stoi(perf::take_flag(argc, argv, "restart", "30"));
   settings.rtol = std::stod(perf::take_flag(argc, argv, "rtol", "1e-5"));
@@ -249,7 +248,6 @@ void register_all(int& argc, char** argv) {
     add_setup(data, settings);
     for (const std::string method : {"auto", "levels", "sync_free"}) add_method(data, settings, method);
     for (const std::string& count : settings.sweeps) add_method(data, settings, "jacobi_" + count);
-    for (const std::string& count : settings.in_place) add_method(data, settings, "asynchronous_" + count);
     add_cusparse(data, settings);
     perf::add("end/" + data->spec, 1, [=](benchmark::State&) {
       Data empty;  // the memory is the next one's

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "fsai_setup.hpp"
 
-#include <prekond/precond/block_jacobi.hpp>
 #include <prekond/precond/schwarz.hpp>
 
 /// Setup and application of block_jacobi and schwarz: perf_block --matrix=elasticity3d:40

@@ -64,10 +64,9 @@ double seconds_of(int m, std::int64_t count, bool factors) {
   const Vector<Real, Space> last("last", count);
   const Vector<int, Space> next("next", 1);
   const FactorBatch<Real, unit> kernel{{}, m, count, factors, Layout<Real>(m), last, {}, next};
-  impl::MemoryMeter meter;
   return perf::seconds(space, [&] {
     launch_rows(space, kernel, count, m, kernel.layout.bytes, std::int64_t(1) << 30,
-                "prekond::perf::factor_batch", meter);
+                "prekond::perf::factor_batch");
   });
 }
 

@@ -51,7 +51,7 @@ Others others(int count, bool of_one_device) {
 std::unique_ptr<Method> build(const std::string& text, const std::vector<Space>& spaces) {
   const auto [name, options] = perf::named_method(text);
   const auto configurator =
-      find_line(preconditioner_registry<double, Space>(), name, "preconditioner").configure();
+      find_registered(preconditioner_registry<double, Space>(), name, "preconditioner").configure();
   configurator->fields().set(options, name);
   if (spaces.empty()) return configurator->build();
   return std::make_unique<SeveralDevices<double, Space>>(*configurator, spaces);

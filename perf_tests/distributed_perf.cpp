@@ -128,7 +128,7 @@ struct Problem {
         own(part(true)),
         remote(Space(), part(false)),
         configurator(
-            find_line(preconditioner_registry<double, Space>(), method, "preconditioner").configure()) {
+            find_registered(preconditioner_registry<double, Space>(), method, "preconditioner").configure()) {
     const Space space;
     split = std::make_unique<SplitOperator<double, Space>>(
         space, *a, [&](const Rows&) { return std::make_unique<CsrOperator<double, Space>>(own); });
@@ -252,12 +252,10 @@ void add_solve(const std::string& name, const std::string& method, int repetitio
       return seconds;
     });
   };
-  CgOptions single_reduction, pipelined;
+  CgOptions single_reduction;
   single_reduction.single_reduction = true;
-  pipelined.variant = CgVariant::pipelined;
   add_cg("cg", {});
   add_cg("single_reduction_cg", single_reduction);
-  add_cg("pipelined_cg", pipelined);
 }
 
 /// What the run is of, and what one rank has of it at most.

@@ -6,7 +6,7 @@
 
 /// Setup time of the static FSAI: perf_fsai --matrix=elasticity3d:100 [--powers=1,2] [--prefilter=0]
 /// [--postfilter=0]
-/// [--repetitions=5] [--block_size=1] [--blocks=3: given by blocks too, in a case of its own beside the
+/// [--repetitions=5] [--block_size=1] [--blocks=3: given by blocks too, in a case next to the
 /// expanded matrix] [--kernels=true: times by kernel, once]. The time is that of symbolic
 /// and numeric, fenced, with every allocation, the pattern and G^T.
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// What the performance tests of the FSAI setups have in common.
+/// The parts that the performance tests of the FSAI setups share.
 #include "benchmark_main.hpp"
 #include "kernel_times.hpp"
 #include "memory_peak.hpp"
@@ -50,7 +50,7 @@ double set_up(benchmark::State& state, const Matrix& a, const typename Fsai::opt
   state.counters["symbolic_seconds"] = report.symbolic_seconds;
   state.counters["flops"] = report.numeric_flops;
   constexpr double allowed = 1.3, slabs_to_judge = 10;
-  if (needed > slabs_to_judge * double(options.slab_bytes) && ratio > allowed) {
+  if (needed > slabs_to_judge * double(options.workspace_budget) && ratio > allowed) {
     char text[96];
     std::snprintf(text, sizeof(text), "the setup held %.3f times the memory of A, G and G^T", ratio);
     state.SkipWithError(text);

@@ -4,11 +4,8 @@
 #include "fsai_setup.hpp"
 #include "peers/cusparse_ilu.hpp"
 
-#include <prekond/precond/ic0.hpp>
-#include <prekond/precond/ick.hpp>
-#include <prekond/precond/ilu0.hpp>
-#include <prekond/precond/iluk.hpp>
-#include <prekond/precond/mic0.hpp>
+#include <prekond/precond/ic.hpp>
+#include <prekond/precond/ilu.hpp>
 
 #include "precond/factorization/ilu/numeric.hpp"
 
@@ -36,15 +33,14 @@ using perf::Space;
 constexpr int inner = 10;
 
 template <class Method>
-double symbolic(benchmark::State& state, const Matrix& a, const typename Method::options_type& options,
-                int level) {
+double symbolic(benchmark::State& state, const Matrix& a, const typename Method::options_type& options) {
   const Space space;
   Method method(options);
   method.symbolic(space, a);
   const double time = perf::seconds(space, [&] { method.symbolic(space, a); });
   FillPattern<Space> pattern;
   state.counters["pattern"] = perf::seconds(
-      space, [&] { pattern = fill_pattern<Space>(space, a, level, std::int64_t(1) << 40, true); });
+      space, [&] { pattern = fill_pattern<Space>(space, a, options.level, std::int64_t(1) << 40, true); });
   state.counters["levels"] = perf::seconds(
       space, [&] { level_schedule<Space>(space, CsrGraphView<Space>(pattern.lower), Triangle::lower); });
   state.counters["fill"] = double(pattern.added);
@@ -53,13 +49,13 @@ double symbolic(benchmark::State& state, const Matrix& a, const typename Method:
 
 template <class Method>
 double numeric(benchmark::State& state, const Matrix& a, const typename Method::options_type& options,
-               int level, IncompleteKind kind) {
+               IncompleteKind kind) {
   const Space space;
   Method method(options);
   method.symbolic(space, a);
   method.numeric(space, a);
   const double time = perf::seconds(space, [&] { method.numeric(space, a); });
-  const auto pattern = fill_pattern<Space>(space, a, level, std::int64_t(1) << 40, true);
+  const auto pattern = fill_pattern<Space>(space, a, options.level, std::int64_t(1) << 40, true);
   const auto schedule = impl::ilu::schedule_rows<Space>(space, pattern.lower, options.schedule);
   Report report;
   impl::ilu::Outcome outcome;
@@ -102,20 +98,18 @@ double apply(benchmark::State& state, const Matrix& a, const typename Method::op
 
 template <class Method>
 void add_method(const perf::Matrix* a, const std::string& spec, typename Method::options_type options,
-                int level, IncompleteKind kind, const std::vector<std::string>& schedules, int repetitions,
-                bool kernels) {
-  std::string name = std::string(Method::options_type::name) + "/" + spec;
-  if constexpr (requires { options.level; }) {
-    options.level = level;
-    name += "/level:" + std::to_string(level);
-  }
+                const std::vector<std::string>& schedules, int repetitions, bool kernels) {
+  IncompleteKind kind = IncompleteKind::ilu;
+  if constexpr (requires { options.kind(); }) kind = options.kind();
+  std::string name = Method(options).name() + "/" + spec;
+  if (options.level > 0) name += "/level:" + std::to_string(options.level);
   perf::add("symbolic/" + name, repetitions,
-            [=](benchmark::State& state) { return symbolic<Method>(state, *a, options, level); });
+            [=](benchmark::State& state) { return symbolic<Method>(state, *a, options); });
   for (const std::string& schedule : schedules) {
     OptionFields::of(options).set({{"schedule", schedule}}, "perf_ilu");
     if (kernels) perf::print_kernels<Method>(*a, options, name + "/" + schedule);
     perf::add("numeric/" + name + "/" + schedule, repetitions,
-              [=](benchmark::State& state) { return numeric<Method>(state, *a, options, level, kind); });
+              [=](benchmark::State& state) { return numeric<Method>(state, *a, options, kind); });
   }
   perf::add("apply/" + name, repetitions,
             [=](benchmark::State& state) { return apply<Method>(state, *a, options); });
@@ -149,13 +143,16 @@ void register_all(int& argc, char** argv) {
   const bool kernels = perf::take_flag(argc, argv, "kernels", "false") == "true";
   const auto shared = perf::lasting_matrix(spec);
   const perf::Matrix* a = &*shared;
-  using Kind = IncompleteKind;
-  add_method<Ilu0<double, Space>>(a, spec, {}, 0, Kind::ilu, schedules, repetitions, kernels);
-  add_method<Ic0<double, Space>>(a, spec, {}, 0, Kind::ic, schedules, repetitions, kernels);
-  add_method<Mic0<double, Space>>(a, spec, {}, 0, Kind::mic, schedules, repetitions, kernels);
+  IluOptions ilu;
+  IcOptions ic, mic;
+  mic.modified = true;
+  add_method<Ilu<double, Space>>(a, spec, ilu, schedules, repetitions, kernels);
+  add_method<Ic<double, Space>>(a, spec, ic, schedules, repetitions, kernels);
+  add_method<Ic<double, Space>>(a, spec, mic, schedules, repetitions, kernels);
   for (const int level : levels) {
-    add_method<Iluk<double, Space>>(a, spec, {}, level, Kind::ilu, schedules, repetitions, kernels);
-    add_method<Ick<double, Space>>(a, spec, {}, level, Kind::ic, schedules, repetitions, kernels);
+    ilu.level = ic.level = level;
+    add_method<Ilu<double, Space>>(a, spec, ilu, schedules, repetitions, kernels);
+    add_method<Ic<double, Space>>(a, spec, ic, schedules, repetitions, kernels);
   }
   add_cusparse(a, spec, repetitions);
 }

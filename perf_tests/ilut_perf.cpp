@@ -3,7 +3,6 @@
 #include "benchmark_main.hpp"
 #include "fsai_setup.hpp"
 
-#include <prekond/precond/ict.hpp>
 #include <prekond/precond/ilut.hpp>
 
 #include "precond/factorization/ilut/numeric.hpp"
@@ -36,7 +35,7 @@ double numeric(benchmark::State& state, const Matrix& a, const typename Method::
   const double time = perf::seconds(space, [&] { method.numeric(space, a); });
   const auto pattern = fill_pattern<Space>(space, a, 0, std::int64_t(1) << 40, true);
   Report report;
-  const auto scaled = impl::relaxation::fill_triangles<double, Space>(space, a, pattern, 1.0, report);
+  const auto scaled = impl::sweeps::fill_triangles<double, Space>(space, a, pattern, 1.0, report);
   impl::ilut::ThresholdRules<Space> rules;
   rules.symmetric = symmetric;
   rules.p = options.p;
@@ -85,10 +84,11 @@ double apply(benchmark::State& state, const Matrix& a, const typename Method::op
   return time;
 }
 
-template <class Method>
-void add_method(const perf::Matrix* a, const std::string& spec, const typename Method::options_type& options,
-                bool symmetric, int repetitions, bool kernels) {
-  const std::string name = std::string(Method::options_type::name) + "/" + spec;
+void add_method(const perf::Matrix* a, const std::string& spec, const IlutOptions& options, int repetitions,
+                bool kernels) {
+  using Method = Ilut<double, Space>;
+  const bool symmetric = options.kind == IncompleteKind::ic;
+  const std::string name = (symmetric ? "ict/" : "ilut/") + spec;
   if (kernels) perf::print_kernels<Method>(*a, options, name);
   perf::add("numeric/" + name, repetitions,
             [=](benchmark::State& state) { return numeric<Method>(state, *a, options, symmetric); });
@@ -104,16 +104,15 @@ void register_all(int& argc, char** argv) {
   const bool kernels = perf::take_flag(argc, argv, "kernels", "false") == "true";
   const auto shared = perf::lasting_matrix(spec);
   const perf::Matrix* a = &*shared;
-  const auto set = [&](auto options) {
-    options.p = p;
-    options.tau = tau;
-    return options;
-  };
-  add_method<Ilut<double, Space>>(a, spec, set(IlutOptions()), false, repetitions, kernels);
-  // Of a matrix that is not symmetric there is no ICT.
+  IlutOptions options;
+  options.p = p;
+  options.tau = tau;
+  add_method(a, spec, options, repetitions, kernels);
+  // ICT is for symmetric matrices.
+  options.kind = IncompleteKind::ic;
   if (fill_pattern<Space>(Space(), *a, 0, std::int64_t(1) << 40, true).is_symmetric &&
       spec.find("convection") != 0)
-    add_method<Ict<double, Space>>(a, spec, set(IctOptions()), true, repetitions, kernels);
+    add_method(a, spec, options, repetitions, kernels);
 }
 
 }  // namespace

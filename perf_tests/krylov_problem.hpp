@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// What the solvers are timed on, and against.
+/// The problems that the solvers are timed on, and their rates of comparison.
 #include "device_rates.hpp"
 
 #include <prekond/matrix/generate.hpp>

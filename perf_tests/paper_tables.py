@@ -46,7 +46,7 @@ def parse_arguments():
     measure.add_argument("--tables", default="2,3,4")
     measure.add_argument("--only", default="", help="IDs and names of matrices; default: all")
     measure.add_argument("--repeat", default="3", help="times are medians of so many")
-    measure.add_argument("--marker-bytes", default="17179869184", help="slab_bytes of gradient = marker")
+    measure.add_argument("--marker-bytes", default="17179869184", help="workspace_budget of gradient = marker")
     measure.add_argument("--timeout", type=float, default=1800, help="seconds a matrix and table")
     measure.add_argument("--out", required=True, help="the JSON file; what it has of other matrices stays")
     render = commands.add_parser("render")
@@ -60,7 +60,7 @@ def parse_arguments():
 
 
 def static_settings():
-    """Powers without a prefilter grow fast: they are tried up to 3, as far as `pattern_bytes` allows."""
+    """Powers without a prefilter grow fast: they are tried up to 3, as far as `memory_budget` allows."""
     for tau, powers in ((0, (1, 2, 3)), (0.05, (1, 2, 3, 4, 5)), (0.1, (3, 5))):
         for power in powers:
             for delta in (0, 0.05):
@@ -77,7 +77,7 @@ def adaptive_settings():
 def gradient_settings(marker_bytes):
     for steps in (10, 20, 30):
         for gradient in STRATEGIES:
-            slab = f":slab_bytes={marker_bytes}" if gradient == "marker" else ""
+            slab = f":workspace_budget={marker_bytes}" if gradient == "marker" else ""
             yield (f"adaptive_fsai:max_steps={steps}:step_size=1:tolerance=0.001:step_tolerance=0:gradient={gradient}"
                    + slab)
 

@@ -3,7 +3,6 @@
 #include "benchmark_main.hpp"
 #include "fsai_setup.hpp"
 
-#include <prekond/precond/par_ic.hpp>
 #include <prekond/precond/par_ilu.hpp>
 #include <prekond/precond/par_ilut.hpp>
 
@@ -49,20 +48,19 @@ double numeric(benchmark::State& state, const Matrix& a, const typename Method::
 }
 
 /// One sweep, or the residual.
-double sweep(benchmark::State& state, const Matrix& a, int level, bool symmetric, SweepMode mode,
-             bool residual) {
+double sweep(benchmark::State& state, const Matrix& a, int level, bool symmetric, bool residual) {
   const Space space;
   const auto pattern = fill_pattern<Space>(space, a, level, std::int64_t(1) << 40, true);
   const auto sweeps = impl::par_ilu::make_sweep_pattern<Space>(space, pattern);
   Report report;
-  const auto factors = impl::relaxation::fill_triangles<double, Space>(space, a, pattern, 1.0, report);
+  const auto factors = impl::sweeps::fill_triangles<double, Space>(space, a, pattern, 1.0, report);
   impl::par_ilu::Sweeps<double, Space> work(space, pattern, sweeps, factors, symmetric, 0);
   work.start();
   const auto once = [&] {
     if (residual)
       work.residual();
     else
-      work.sweep(1, mode);
+      work.sweep(1);
   };
   once();
   const double time = perf::seconds(space, once);
@@ -73,28 +71,21 @@ double sweep(benchmark::State& state, const Matrix& a, int level, bool symmetric
   return time;
 }
 
-template <class Method>
-void add_method(const perf::Matrix* a, const std::string& spec, int level, int sweeps, int repetitions,
+void add_method(const perf::Matrix* a, const std::string& spec, const ParIluOptions& options, int repetitions,
                 bool kernels) {
-  constexpr bool symmetric = std::is_same_v<Method, ParIc<double, Space>>;
-  typename Method::options_type options;
-  options.level = level;
-  options.sweeps = sweeps;
-  options.solve.method = TriangularMethod::jacobi;
-  const std::string name =
-      std::string(Method::options_type::name) + "/" + spec + "/level:" + std::to_string(level);
+  using Method = ParIlu<double, Space>;
+  const bool symmetric = options.kind == IncompleteKind::ic;
+  const int level = options.level;
+  const std::string name = Method(options).name() + "/" + spec + "/level:" + std::to_string(level);
   if (kernels) perf::print_kernels<Method>(*a, options, name);
   perf::add("symbolic/" + name, repetitions,
             [=](benchmark::State&) { return symbolic<Method>(*a, options); });
   perf::add("numeric/" + name, repetitions,
             [=](benchmark::State& state) { return numeric<Method>(state, *a, options); });
-  for (const SweepMode mode : {SweepMode::synchronous, SweepMode::asynchronous})
-    perf::add("sweep/" + name + (mode == SweepMode::synchronous ? "/synchronous" : "/asynchronous"),
-              repetitions,
-              [=](benchmark::State& state) { return sweep(state, *a, level, symmetric, mode, false); });
-  perf::add("residual/" + name, repetitions, [=](benchmark::State& state) {
-    return sweep(state, *a, level, symmetric, SweepMode::synchronous, true);
-  });
+  perf::add("sweep/" + name, repetitions,
+            [=](benchmark::State& state) { return sweep(state, *a, level, symmetric, false); });
+  perf::add("residual/" + name, repetitions,
+            [=](benchmark::State& state) { return sweep(state, *a, level, symmetric, true); });
 }
 
 void register_all(int& argc, char** argv) {
@@ -105,10 +96,15 @@ void register_all(int& argc, char** argv) {
   const bool kernels = perf::take_flag(argc, argv, "kernels", "false") == "true";
   const auto shared = perf::lasting_matrix(spec);
   const perf::Matrix* a = &*shared;
-  for (const int level : levels) {
-    add_method<ParIlu<double, Space>>(a, spec, level, sweeps, repetitions, kernels);
-    add_method<ParIc<double, Space>>(a, spec, level, sweeps, repetitions, kernels);
-  }
+  for (const int level : levels)
+    for (const IncompleteKind kind : {IncompleteKind::ilu, IncompleteKind::ic}) {
+      ParIluOptions by_sweeps;
+      by_sweeps.kind = kind;
+      by_sweeps.level = level;
+      by_sweeps.sweeps = sweeps;
+      by_sweeps.solve.method = TriangularMethod::jacobi;
+      add_method(a, spec, by_sweeps, repetitions, kernels);
+    }
   ParIlutOptions options;
   options.reuse = Reuse::none;
   options.solve.method = TriangularMethod::jacobi;

@@ -2,10 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "fsai_setup.hpp"
 
-#include <prekond/precond/chebyshev.hpp>
 #include <prekond/precond/impl/stored_matrix.hpp>
-#include <prekond/precond/ls_polynomial.hpp>
-#include <prekond/precond/neumann.hpp>
+#include <prekond/precond/polynomial.hpp>
 
 #include <algorithm>
 
@@ -35,10 +33,9 @@ double best_seconds(const Space& space, const Work& work) {
   return best;
 }
 
-template <class Method>
-double application_seconds(const perf::Matrix& a, const typename Method::options_type& options) {
+double application_seconds(const perf::Matrix& a, const PolynomialOptions& options) {
   const Space space;
-  Method m(options);
+  PolynomialPreconditioner<double, Space> m(options);
   m.numeric(space, a);
   const Vector<double, Space> x("x", a.num_rows), y("y", a.num_rows);
   Kokkos::deep_copy(x, 1.0);
@@ -46,11 +43,9 @@ double application_seconds(const perf::Matrix& a, const typename Method::options
   return best_seconds(space, [&] { m.apply(space, as_multivector(x), as_multivector(y), *workspace); });
 }
 
-template <class Method>
-double setup_seconds(benchmark::State& state, const perf::Matrix& a,
-                     const typename Method::options_type& options) {
+double setup_seconds(benchmark::State& state, const perf::Matrix& a, const PolynomialOptions& options) {
   const Space space;
-  Method m(options);
+  PolynomialPreconditioner<double, Space> m(options);
   const double time = perf::seconds(space, [&] { m.numeric(space, a); });
   state.counters["bytes"] = double(m.report().bytes);
   state.counters["flops"] = m.report().apply_flops;
@@ -66,30 +61,28 @@ double product_seconds(const perf::Matrix& a, const StoredAs& as) {
   return best_seconds(space, [&] { product.multiply(space, as_multivector(x), as_multivector(y)); });
 }
 
-template <class Method>
-double step_seconds(benchmark::State& state, const perf::Matrix& a, typename Method::options_type options) {
+double step_seconds(benchmark::State& state, const perf::Matrix& a, PolynomialOptions options) {
   options.degree = 4;
-  const double few = application_seconds<Method>(a, options);
+  const double few = application_seconds(a, options);
   options.degree = 24;
-  const double step = (application_seconds<Method>(a, options) - few) / 20;
+  const double step = (application_seconds(a, options) - few) / 20;
   const double product = product_seconds(a, {options.storage, options.storage_format});
   state.counters["product_ms"] = 1e3 * product;
   state.counters["step_over_product"] = step / product;
   return step;
 }
 
-template <class Method>
-void register_method(const std::string& name, const perf::Matrix* a, typename Method::options_type options,
+void register_method(const std::string& name, const perf::Matrix* a, PolynomialOptions options,
                      const std::vector<int>& degrees, int repetitions) {
   perf::add("step/" + name, repetitions,
-            [=](benchmark::State& state) { return step_seconds<Method>(state, *a, options); });
+            [=](benchmark::State& state) { return step_seconds(state, *a, options); });
   for (const int degree : degrees) {
     options.degree = degree;
     const std::string of_degree = name + "/degree:" + std::to_string(degree);
     perf::add("setup/" + of_degree, repetitions,
-              [=](benchmark::State& state) { return setup_seconds<Method>(state, *a, options); });
+              [=](benchmark::State& state) { return setup_seconds(state, *a, options); });
     perf::add("apply/" + of_degree, repetitions,
-              [=](benchmark::State&) { return application_seconds<Method>(*a, options); });
+              [=](benchmark::State&) { return application_seconds(*a, options); });
   }
 }
 
@@ -100,17 +93,11 @@ void register_all(int& argc, char** argv) {
   const int repetitions = std::stoi(perf::take_flag(argc, argv, "repetitions", "3"));
   const auto* a = &*perf::lasting_matrix(spec);
   for (const std::string& word : storages) {
-    LsPolynomialOptions ls;
-    ChebyshevOptions chebyshev;
-    NeumannOptions neumann;
-    const OptionMap storage = {{"storage", word}};
-    OptionFields::of(ls).set(storage, "perf_polynomial");
-    OptionFields::of(chebyshev).set(storage, "perf_polynomial");
-    OptionFields::of(neumann).set(storage, "perf_polynomial");
-    const auto name = [&](const std::string& method) { return spec + "/" + method + "/" + word; };
-    register_method<LsPolynomial<double, Space>>(name("ls_polynomial"), a, ls, degrees, repetitions);
-    register_method<Chebyshev<double, Space>>(name("chebyshev"), a, chebyshev, degrees, repetitions);
-    register_method<Neumann<double, Space>>(name("neumann"), a, neumann, degrees, repetitions);
+    for (PolynomialOptions options :
+         {PolynomialOptions(), PolynomialOptions::chebyshev(), PolynomialOptions::neumann()}) {
+      OptionFields::of(options).set({{"storage", word}}, "perf_polynomial");
+      register_method(spec + "/" + options.name_of_kind() + "/" + word, a, options, degrees, repetitions);
+    }
   }
 }
 

@@ -71,9 +71,9 @@ def print_transports(found):
 
 
 def print_variants(found):
-    """CG with two all-reduces a step, with one, and with one that hides behind a product."""
+    """CG with two all-reduces a step, and with one."""
     print("## CG, ms (iterations)\n")
-    variants = {"cg": "classic", "single_reduction_cg_fsai": "one all-reduce a step", "pipelined_cg_fsai": "pipelined"}
+    variants = {"cg": "classic", "single_reduction_cg_fsai": "one all-reduce a step"}
     rows = []
     for (matrix, kind), counts in found.items():
         for gpus, steps in sorted(counts.items()):

@@ -4,10 +4,8 @@
 #include "fsai_setup.hpp"
 
 #include <prekond/matrix/spmv.hpp>
-#include <prekond/pattern/sparsified_coloring.hpp>
-#include <prekond/precond/multicolor_gs.hpp>
-#include <prekond/precond/multicolor_ilu0.hpp>
-#include <prekond/precond/multicolor_ssor.hpp>
+#include <prekond/pattern/coloring.hpp>
+#include <prekond/precond/multicolor.hpp>
 
 #include <string>
 
@@ -130,7 +128,7 @@ void register_all(int& argc, char** argv) {
   const int repetitions = std::stoi(perf::take_flag(argc, argv, "repetitions", "5"));
   const auto a = perf::lasting_matrix(spec);
   for (const std::string& order : orders) {
-    MulticolorSsorOptions options;
+    MulticolorGsOptions options = MulticolorGsOptions::symmetric();
     OptionFields::of(options).set({{"order", order}, {"two_colors", two_colors}, {"sparsify", sparsify}},
                                   "perf_relaxation");
     const std::string name = spec + "/" + order;
@@ -142,7 +140,7 @@ void register_all(int& argc, char** argv) {
       two.distance = 2;
       return color(state, *a, two, 0);
     });
-    using Ssor = MulticolorSsor<double, Space>;
+    using Ssor = MulticolorGs<double, Space>;
     using Ilu0 = MulticolorIlu0<double, Space>;
     if (kernels) perf::print_kernels<Ssor>(*a, options, name);
     perf::add("setup/multicolor_ssor/" + name, repetitions,

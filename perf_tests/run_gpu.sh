@@ -123,10 +123,9 @@ part_perf() {
     measure "fsai_${matrix//[:,=]/_}" perf_fsai "--matrix=$matrix"
   done
   matrix=elasticity3d:100
-  measure adaptive_fsai_blocks_elasticity3d_100 perf_adaptive_fsai "--matrix=$matrix" --block_size=3 --steps=10,30
   measure fsai_blocks_elasticity3d_100 perf_fsai "--matrix=$matrix" --block_size=3
   measure gradients_elasticity3d_36 perf_adaptive_fsai --matrix=elasticity3d:36 --gradient=list,marker,merge \
-    --slab_bytes=17179869184
+    --workspace_budget=17179869184
   measure nonsymmetric_fsai_convection_diffusion3d_100 perf_nonsymmetric_fsai --matrix=convection_diffusion3d:100
   measure isai_convection_diffusion3d_100 perf_isai --matrix=convection_diffusion3d:100
   measure spai_convection_diffusion3d_100 perf_spai --matrix=convection_diffusion3d:100 --powers=1,2 --sides=right,left
@@ -326,7 +325,7 @@ part_blocks() {
     --orthogonalizations=dcgs2,steps4
   measure generated perf_block_ilu --orthogonalizations=dcgs2 --repetitions=3 "--benchmark_filter=$filter" \
     "--matrices=elasticity3d:60@3;elasticity3d:40@6;convection_diffusion3d:115@5;convection_diffusion3d:114@2"
-  measure chain perf_block_ilu --matrices=convection_diffusion3d:114@5 --sweeps=3,6 --in_place= --orthogonalizations=dcgs2 \
+  measure chain perf_block_ilu --matrices=convection_diffusion3d:114@5 --sweeps=3,6 --orthogonalizations=dcgs2 \
     --repetitions=1 "--benchmark_filter=^(product|symbolic|apply/(sync|jac)|gmres/dcgs2/jac|end)"
   measure basis perf_basis --rows=1500000
   measure gmres perf_krylov --matrix=convection_diffusion3d:114 "--benchmark_filter=/gmres/"

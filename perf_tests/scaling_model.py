@@ -17,8 +17,8 @@ from pathlib import Path
 
 UNKNOWNS = 3  # a node of elasticity3d
 NEIGHBOURS = 26  # of a cube of nodes among cubes
-# Vectors that a pipelined iteration with M reads and writes more than a classic one: 18 and 11 (docs/krylov.md).
-EXTRA_VECTORS = 7
+# Vectors that an iteration with one reduction reads and writes more than one with two: 13 and 11.
+EXTRA_VECTORS = 2
 # Launches of an iteration over several ranks that one on a single GPU has not: packing, unpacking, remote parts.
 EXTRA_LAUNCHES = 9
 
@@ -66,20 +66,18 @@ def all_reduce(gpus, network):
     return 0.0 if gpus == 1 else network["launch"] + 2 * network["latency"] * math.log2(gpus)
 
 
-def iteration(rows, gpus, one, network, reductions, hidden_reductions):
+def iteration(rows, gpus, one, network, reductions):
     """Seconds of an iteration, with its parts."""
     share = rows / one["rows"]
     products = [share * one[name] for name in ("product_a", "product_g", "product_gt")]
     compute = share * one["iteration"]
-    if hidden_reductions:
+    if reductions == 1:
         compute += EXTRA_VECTORS * 8 * rows / one["bytes_a_second"]
     if gpus == 1:
         return {"compute": compute, "messages": 0.0, "reductions": 0.0}
     messages = sum(max(0.0, exchange(rows, network) - product) for product in products)
-    sums = reductions * all_reduce(gpus, network)
-    if hidden_reductions:  # a pipelined form: all products are under way meanwhile
-        sums = max(0.0, sums - sum(products))
-    return {"compute": compute + EXTRA_LAUNCHES * network["launch"], "messages": messages, "reductions": sums}
+    return {"compute": compute + EXTRA_LAUNCHES * network["launch"], "messages": messages,
+            "reductions": reductions * all_reduce(gpus, network)}
 
 
 def solve(total_rows, gpus, one, network, **form):
@@ -120,7 +118,7 @@ def print_check(folder, network):
 
 def curves(one, network):
     counts = [1, 2, 4, 8, 16, 64, 256, 1024, 4096, 10_000]
-    forms = {"classic": {"reductions": 2, "hidden_reductions": False}, "pipelined": {"reductions": 1, "hidden_reductions": True}}
+    forms = {"classic": {"reductions": 2}, "one reduction": {"reductions": 1}}
     strong = 64 * one["rows"]
     return {f"{kind}, {name}": [solve(rows * (n if kind == "weak" else 1), n, one, network, **form) for n in counts
                                 if kind == "weak" or n >= 16]

@@ -22,7 +22,7 @@ using namespace prekond;
 using perf::Matrix;
 using perf::Space;
 
-/// Of sum over k of the lengths of A^T's rows in J_k: row j of M has the k with j in J_k.
+/// The sum over k of the lengths of A^T's rows in J_k: row j of M has the k with j in J_k.
 struct SumLengths {
   VectorView<const std::size_t, Space> of_columns;
   VectorView<const std::size_t, Space> of_rows;

@@ -13,7 +13,7 @@
 #include <memory>
 #include <sstream>
 
-/// LaneGroup schedules and solves with I + N, N the strict lower or upper triangle of the matrix, its rows
+/// Level schedules and solves with I + N, N the strict lower or upper triangle of the matrix, its rows
 /// divided by twice the sum of their sizes:
 /// perf_triangular --matrices=poisson3d:160;elasticity3d:100;FILE.mtx.gz [--triangles=lower,upper]
 /// [--methods=levels,sync_free,jacobi,isai] [--storages=full,single,half] [--sweeps=3] [--vectors=4]
@@ -30,9 +30,9 @@
 /// numeric/METHOD
 ///
 /// apply/METHOD/STORAGE    `bytes_per_second` counts what must move: N (of jacobi once a sweep), x and y;
-///                    `over_product`: the time beside the product's; `us_a_level`; `difference`: the
-///                    largest one to the solve by levels, beside its largest entry
-/// apply_4/METHOD     an application to four vectors at once; `over_one`: the time beside four to one
+///                    `over_product`: the time over the product's; `us_a_level`; `difference`: the
+///                    largest one to the solve by levels, over its largest entry
+/// apply_4/METHOD     an application to four vectors at once; `over_one`: the time over four times one
 /// cusparse_analysis, cusparse_solve    with CUDA, cusparseSpSV
 namespace {
 
@@ -188,7 +188,7 @@ void add_method(const Shared& data, const TriangularOptions& options, const std:
             });
 }
 
-/// An application to several vectors at once; `over_one`: the time beside as many applications to one.
+/// An application to several vectors at once; `over_one`: the time over that of as many applications to one.
 void add_vectors(const Shared& data, const TriangularOptions& options, const std::string& method, int count,
                  int repetitions) {
   perf::add("apply_" + std::to_string(count) + "/" + method + "/" + data->name(), repetitions,

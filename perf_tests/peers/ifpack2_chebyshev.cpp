@@ -7,7 +7,7 @@
 #include <prekond/krylov/cg.hpp>
 #include <prekond/matrix/generate.hpp>
 #include <prekond/matrix/spmv.hpp>
-#include <prekond/precond/chebyshev.hpp>
+#include <prekond/precond/polynomial.hpp>
 
 #include <Ifpack2_Chebyshev.hpp>
 #include <Tpetra_Core.hpp>
@@ -144,10 +144,10 @@ void run(int argc, char** argv) {
               Space::name(), space.concurrency());
   for (const int degree : degrees)
     for (const MatrixFormat format : {MatrixFormat::csr, MatrixFormat::automatic}) {
-      ChebyshevOptions options;
+      PolynomialOptions options = PolynomialOptions::chebyshev();
       options.degree = degree;
       options.storage_format = format;
-      Chebyshev<double, Space> ours(options);
+      PolynomialPreconditioner<double, Space> ours(options);
       measure(problem, ours, "Prekond, " + to_string(format), [&] {
         ours.symbolic(space, problem.a);
         ours.numeric(space, problem.a);

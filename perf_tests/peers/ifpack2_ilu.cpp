@@ -3,8 +3,7 @@
 #include "ilu_comparison.hpp"
 
 #include <prekond/adapters/tpetra.hpp>
-#include <prekond/precond/ilu0.hpp>
-#include <prekond/precond/iluk.hpp>
+#include <prekond/precond/ilu.hpp>
 #include <prekond/precond/ilut.hpp>
 
 #include <Ifpack2_ILUT.hpp>
@@ -108,10 +107,10 @@ void compare_level(const perf::IluProblem& problem, const Teuchos::RCP<TpetraMat
   for (const std::string& method : methods)
     if (level == 0)
       candidates.push_back(
-          perf::our_candidate<Ilu0<double, Space>>(problem.a, "ilu0, " + method, {{"solve.method", method}}));
+          perf::our_candidate<Ilu<double, Space>>(problem.a, "ilu0, " + method, {{"solve.method", method}}));
     else
-      candidates.push_back(perf::our_candidate<Iluk<double, Space>>(
-          problem.a, "iluk " + k + ", " + method, {{"level", k}, {"solve.method", method}}));
+      candidates.push_back(perf::our_candidate<Ilu<double, Space>>(problem.a, "iluk " + k + ", " + method,
+                                                                   {{"level", k}, {"solve.method", method}}));
   Teuchos::ParameterList list;
   list.set("fact: iluk level-of-fill", level);
   const auto theirs = std::make_shared<TheirIluk>(tpetra, list);
@@ -122,7 +121,7 @@ void compare_level(const perf::IluProblem& problem, const Teuchos::RCP<TpetraMat
   }));
   perf::compare(problem, candidates);
   if (theirs->method().isComputed())
-    perf::print_difference<Iluk<double, Space>>(problem.a, {{"level", k}}, host_factors(*theirs));
+    perf::print_difference<Ilu<double, Space>>(problem.a, {{"level", k}}, host_factors(*theirs));
 }
 
 /// The largest p with which our ilut has no more entries than `most`.

@@ -8,7 +8,7 @@
 #include <prekond/krylov/richardson.hpp>
 #include <prekond/matrix/generate.hpp>
 #include <prekond/matrix/spmv.hpp>
-#include <prekond/precond/multicolor_ssor.hpp>
+#include <prekond/precond/multicolor.hpp>
 
 #include <KokkosKernels_config.h>
 #include <KokkosKernels_Handle.hpp>
@@ -19,9 +19,10 @@
 #include <memory>
 #include <string>
 
-/// multicolor_ssor beside Kokkos Kernels' point and cluster multicolour Gauss-Seidel, as preconditioners of
-/// the same CG (or Richardson iteration) on the same matrix, with as many symmetric sweeps from zero:
-/// peer_kokkoskernels_gs [--matrix=poisson3d:100] [--solver=cg|richardson] [--sweeps=1] [--omega=1]
+/// multicolor_ssor compared with Kokkos Kernels' point and cluster multicolour Gauss-Seidel, as
+/// preconditioners of the same CG (or Richardson iteration) on the same matrix, with as many symmetric sweeps
+/// from zero: peer_kokkoskernels_gs [--matrix=poisson3d:100] [--solver=cg|richardson] [--sweeps=1]
+/// [--omega=1]
 /// [--rtol=1e-6] [--max_iters=10000] [--cluster_sizes=4,16] [--repeat=5]. A line each: setup (symbolic and
 /// numeric), its repetition with new values, one application, iterations, solve; the best of the repetitions.
 namespace {
@@ -148,10 +149,10 @@ void run(int argc, char** argv) {
   std::printf("%s: %lld rows, %lld entries; %s, %d symmetric sweeps, omega %g\n", spec.c_str(),
               static_cast<long long>(problem.a.num_rows), static_cast<long long>(problem.a.nnz()),
               problem.solver.c_str(), sweeps, omega);
-  MulticolorSsorOptions options;
+  MulticolorGsOptions options = MulticolorGsOptions::symmetric();
   options.sweeps = sweeps;
   options.omega = omega;
-  MulticolorSsor<double, Space> ours(options);
+  MulticolorGs<double, Space> ours(options);
   measure(
       problem, ours, [&] { ours.symbolic(space, problem.a); }, [&] { ours.numeric(space, problem.a); });
   std::printf("%-28s %d colours\n", "", ours.coloring().num_colors);

@@ -3,8 +3,7 @@
 #include "ilu_comparison.hpp"
 
 #include <prekond/adapters/kokkoskernels.hpp>
-#include <prekond/precond/ilu0.hpp>
-#include <prekond/precond/iluk.hpp>
+#include <prekond/precond/ilu.hpp>
 #include <prekond/precond/par_ilu.hpp>
 #include <prekond/precond/par_ilut.hpp>
 
@@ -211,10 +210,10 @@ void compare_level(const perf::IluProblem& problem, int level, const std::vector
   for (const std::string& method : methods)
     if (level == 0)
       candidates.push_back(
-          perf::our_candidate<Ilu0<double, Space>>(problem.a, "ilu0, " + method, {{"solve.method", method}}));
+          perf::our_candidate<Ilu<double, Space>>(problem.a, "ilu0, " + method, {{"solve.method", method}}));
     else
-      candidates.push_back(perf::our_candidate<Iluk<double, Space>>(
-          problem.a, "iluk " + k + ", " + method, {{"level", k}, {"solve.method", method}}));
+      candidates.push_back(perf::our_candidate<Ilu<double, Space>>(problem.a, "iluk " + k + ", " + method,
+                                                                   {{"level", k}, {"solve.method", method}}));
   std::shared_ptr<Theirs> theirs;
   for (const std::string& algorithm : algorithms) {
     theirs = std::make_shared<TheirIluk>(problem.a, level, algorithm);
@@ -222,7 +221,7 @@ void compare_level(const perf::IluProblem& problem, int level, const std::vector
         their_candidate(theirs, "spiluk " + k + ", " + algorithm.substr(std::string("SEQLVLSCHD_").size())));
   }
   perf::compare(problem, candidates);
-  if (theirs) perf::print_difference<Iluk<double, Space>>(problem.a, {{"level", k}}, theirs->host_factors());
+  if (theirs) perf::print_difference<Ilu<double, Space>>(problem.a, {{"level", k}}, theirs->host_factors());
 }
 
 void compare_par(const perf::IluProblem& problem, const std::string& fill,

@@ -103,7 +103,7 @@ class MessageStream {
 };
 
 /// A communicator of NCCL's, whose messages go in a stream of their own: the kernels of the rank's work run
-/// beside them. Between the first of the two events and the second the buffers belong to NCCL; Kokkos frees
+/// next to them. Between the first of the two events and the second the buffers belong to NCCL; Kokkos frees
 /// device memory only when it has waited for the whole device.
 class NcclTransport : public DeviceTransport {
  public:

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Of a build without NCCL.
+// For a build without NCCL.
 #include "adapters/nccl_transport.hpp"
 
 namespace prekond::mpi {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <prekond/adapters/parameter_list.hpp>
+#include <prekond/adapters/impl/parameter_list.hpp>
 #include <prekond/core/error.hpp>
 
 #include <Teuchos_ParameterListExceptions.hpp>

@@ -15,7 +15,7 @@
 
 namespace prekond::petsc {
 
-/// What PETSc knows of a matrix beside its entries, on this rank: MatGetBlockSize, and MatGetNearNullSpace.
+/// PETSc's knowledge of a matrix besides its entries, on this rank: MatGetBlockSize, and MatGetNearNullSpace.
 template <class Space>
 NearNullSpace<PetscScalar, Space> near_null_space_of(const Space& space, Mat a) {
   NearNullSpace<PetscScalar, Space> result;
@@ -44,7 +44,7 @@ NearNullSpace<PetscScalar, Space> near_null_space_of(const Space& space, Mat a) 
   return result;
 }
 
-/// The inverse behind a PC. Its phases are collective, and where a rank fails all throw.
+/// The inverse that a PC applies. Its phases are collective, and where a rank fails all throw.
 template <class Space>
 class PcInverse {
  public:
@@ -132,7 +132,7 @@ class AcrossRanksInverse : public PcInverse<Space> {
 };
 
 /// Each rank's preconditioner acts on the rank's own rows and columns (block Jacobi over the ranks); `apply`
-/// is the rank's alone.
+/// is only the rank's.
 template <class Space>
 class OwnRowsInverse : public PcInverse<Space> {
  public:

@@ -9,7 +9,7 @@
 
 #include <prekond_petsc.h>
 #include <prekond/adapters/impl/petsc_vectors.hpp>
-#include <prekond/core/left_out.hpp>
+#include <prekond/core/impl/left_out.hpp>
 #include <prekond/precond/registry.hpp>
 
 #include <petsc/private/pcimpl.h>
@@ -25,7 +25,7 @@ namespace {
 
 using Space = Kokkos::DefaultExecutionSpace;
 
-/// Options of the adapter itself; they stand beside those of the method.
+/// Options of the adapter itself, given together with those of the method.
 struct AdapterOptions : DistributedOptions {
   bool check_input = true;
   mpi::Transport transport = mpi::Transport::automatic;
@@ -55,7 +55,7 @@ class PrekondPc {
   void set_name(const std::string& name) {
     if (name == m_name) return;
     m_configurator =
-        find_line(preconditioner_registry<PetscScalar, Space>(), name, "preconditioner").configure();
+        find_registered(preconditioner_registry<PetscScalar, Space>(), name, "preconditioner").configure();
     m_name = name;
     m_is_new = true;
     for (const OptionField& field : m_configurator->fields().list())
@@ -75,7 +75,7 @@ class PrekondPc {
   /// Have the options changed since the last setup?
   bool is_new() const { return m_is_new; }
 
-  /// Those that there are, with the values in force.
+  /// All options, with the values in force.
   OptionFields fields() { return fields(*m_configurator); }
   OptionFields fields_in_force() {
     try {
@@ -222,7 +222,7 @@ PetscErrorCode set_from_options(PC pc, Items PetscOptionsObject) {
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/// What the setup did, on all ranks.
+/// The report of the setup on all ranks.
 PetscErrorCode print_report(const Report& all, PetscViewer viewer) {
   PetscFunctionBegin;
   PetscCall(PetscViewerASCIIPrintf(viewer, "entries: %lld, bytes: %lld\n", static_cast<long long>(all.nnz),

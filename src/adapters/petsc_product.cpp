@@ -88,8 +88,8 @@ PetscErrorCode diagonal(Mat shell, Vec d) {
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/// Of the last matrix that has it: MatDuplicate's copies share it. `Place` points to the pointer; it is void*
-/// in newer releases and void** in older ones.
+/// Freed with the last matrix that has it: MatDuplicate's copies share it. `Place` points to the pointer; it
+/// is void* in newer releases and void** in older ones.
 template <class Place>
 PetscErrorCode destroy(Place place) {
   PetscFunctionBegin;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// What ranks agree upon, over any library's communicator.
+/// Agreement of ranks, over any library's communicator.
 #include <prekond/adapters/impl/rank_error.hpp>
 #include <prekond/core/report.hpp>
 

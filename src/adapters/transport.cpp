@@ -16,7 +16,7 @@ Transport chosen = Transport::automatic;
   throw OptionError("transport: nccl cannot be: " + reason + "; take mpi, or auto");
 }
 
-/// What the ranks ask for, and whether MPI takes the device memory of all of them.
+/// The requests of the ranks, and whether MPI takes the device memory of all of them.
 struct Requests {
   bool are_the_same, mpi_takes_device_memory;
 };

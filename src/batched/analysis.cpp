@@ -28,7 +28,7 @@ struct FindMiddle {
   }
 };
 
-/// The place of (i, j): that of the diagonal's own values for i = j, -1 where there is none.
+/// The place of (i, j): the diagonal's separate place for i = j, -1 where there is no entry.
 template <class Space>
 KOKKOS_FUNCTION int place_of(const CsrGraphView<Space>& pattern, int i, int j) {
   if (i == j) return static_cast<int>(pattern.col_idxs.extent(0)) + i;
@@ -118,7 +118,7 @@ Products<Space> find_products(const Space& space, const CsrGraphView<Space>& pat
   Kokkos::parallel_for(
       "prekond::batched::analyse::fill_products", Rows<Space>(space, 0, pattern.num_rows),
       FillProducts<Space, Each>{pattern, each, products.ptrs, products.first, products.second});
-  space.fence("prekond::batched::analyse");  // the counts go away
+  space.fence("prekond::batched::analyse");  // before the counts are freed
   return products;
 }
 
@@ -143,11 +143,11 @@ void find_mirrors(const Space& space, Analysis<Space>& analysis) {
                           FindMirrors<Space>{pattern, analysis.mirror}, Kokkos::Min<std::int64_t>(alone));
   if (alone < pattern.num_rows)
     throw InputError("batched: ic0 needs a symmetric pattern, and row " + std::to_string(alone + 1) +
-                         " has an entry whose mirror image is not stored; store it as a zero, or take ilu0",
+                         " has an entry whose mirror image is not stored; store it as a zero, or choose ilu0",
                      alone);
 }
 
-/// Diagonal blocks of `size` rows, the last one of what is left.
+/// Diagonal blocks of `size` rows; the last one has the remaining rows.
 template <class Space>
 struct FillBlocks {
   std::int64_t num_rows;
@@ -206,13 +206,13 @@ CsrGraph<Space> lower_power_of(const Space& space, const CsrGraphView<Space>& gr
   return lower_power<Space>(space, graph, power, most_bytes_of_power, slab_bytes_of_power);
 }
 
-/// G's pattern, and how its columns are read.
+/// The pattern of G and its transpose.
 template <class Space>
 void find_local_lower(const Space& space, Analysis<Space>& analysis, int power) {
   analysis.local = lower_power_of<Space>(space, analysis.pattern, power);
   if (analysis.local.nnz() >= std::numeric_limits<int>::max())
     throw InputError("batched: the pattern of fsai has " + std::to_string(analysis.local.nnz()) +
-                     " entries; it has to have fewer than 2^31, take a smaller power");
+                     " entries; it has to have fewer than 2^31, choose a smaller power");
   analysis.transposed = transpose_graph<Space>(space, analysis.local);
   analysis.places =
       allocate<Vector<int, Space>>(space, "prekond::batched::analyse::places", analysis.local.nnz());
@@ -220,7 +220,7 @@ void find_local_lower(const Space& space, Analysis<Space>& analysis, int power) 
                        FindPlaces<Space>{analysis.local, analysis.transposed, analysis.places});
 }
 
-/// Powers of the triangles, with their diagonals: paths along entries of L or U alone.
+/// Powers of the triangles with their diagonals: paths along entries of L only, or of U only.
 template <class Space>
 void find_local_triangles(const Space& space, Analysis<Space>& analysis, int power) {
   const CsrGraph<Space> lower = lower_power_of<Space>(space, analysis.pattern, 1);

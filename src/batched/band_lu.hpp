@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// P A = L U of a band matrix by the lanes of a lane group, and its solution.
+/// The LU factorisation P A = L U of a band matrix and its solves by the lanes of a lane group.
 #include <prekond/batched/banded.hpp>
 #include <prekond/core/scalar.hpp>
 #include <prekond/core/stopping.hpp>
@@ -20,8 +20,8 @@ KOKKOS_FORCEINLINE_FUNCTION T sum_of_parts(const Kokkos::complex<T>& x) {
   return Kokkos::abs(x.real()) + Kokkos::abs(x.imag());
 }
 
-/// The sizes of factors. Entry (i, j) of both is at above + i - j + j leading: U with the reciprocals of its
-/// diagonal, and below the multipliers of L, of each step as it was when it was taken (gbtrf's).
+/// The sizes of the factors. Entry (i, j) of both is at above + i - j + j leading: U with the reciprocals of
+/// its diagonal, and below it the multipliers of L as in LAPACK's gbtrf, without later row exchanges.
 struct BandShape {
   int num_rows = 0, lower = 0, upper = 0;
   bool pivots = true;
@@ -38,7 +38,7 @@ struct BandShape {
   }
 };
 
-/// One system's factors.
+/// The factors of one system.
 template <class Scalar>
 struct BandLu {
   BandShape shape;
@@ -49,10 +49,10 @@ struct BandLu {
   struct Step {
     int j, row;      ///< the row of the pivot, before the exchange
     int last;        ///< the last column that the pivot's row reaches
-    Scalar inverse;  ///< of the pivot
+    Scalar inverse;  ///< the reciprocal of the pivot
   };
 
-  /// rtol where there are factors, else breakdown_singular or nan.
+  /// Computes the factors. \returns rtol, breakdown_singular or nan
   template <class LaneGroup, class System>
   KOKKOS_FORCEINLINE_FUNCTION StopReason factor(const LaneGroup& lane_group, const System& a) const {
     copy(lane_group, a);
@@ -95,7 +95,7 @@ struct BandLu {
     for_elements(lane_group, n, [&](int i) { y[i] = values[shape.place(i, i)] * y[i]; });
   }
 
-  /// y -= factor v by one lane. They do not overlap, so that a compiler need not ask.
+  /// y -= factor v by one lane. `restrict` tells the compiler that they do not overlap.
   KOKKOS_FORCEINLINE_FUNCTION static void subtract_alone(int count, const Scalar* KOKKOS_RESTRICT v,
                                                          Scalar factor, Scalar* KOKKOS_RESTRICT y) {
     for (int i = 0; i < count; ++i) y[i] -= v[i] * factor;
@@ -108,7 +108,7 @@ struct BandLu {
     b = kept;
   }
 
-  /// y -= factor v. Who calls it has read y(j) before it writes: j is not among them.
+  /// y -= factor v, where `factor` is an element of y that is not changed.
   template <class LaneGroup>
   KOKKOS_FORCEINLINE_FUNCTION static void subtract(const LaneGroup& lane_group, int count, const Scalar* v,
                                                    const Scalar& factor, Scalar* y) {
@@ -118,7 +118,7 @@ struct BandLu {
     else
       for_elements(lane_group, count, [&](int i) { y[i] -= v[i] * own; });
   }
-  /// The matrix, and zeros where it fills.
+  /// Copies the matrix, and zeros where it fills.
   template <class LaneGroup, class System>
   KOKKOS_FORCEINLINE_FUNCTION void copy(const LaneGroup& lane_group, const System& a) const {
     const int leading = shape.leading(), above = shape.above();
@@ -139,7 +139,7 @@ struct BandLu {
     });
   }
 
-  /// Every lane looks for itself: a column is short, and nobody writes to it now.
+  /// Finds the pivot of column j, in every lane by itself: a column is short, and no lane writes to it now.
   KOKKOS_FORCEINLINE_FUNCTION Scalar find_pivot(Step& step, int j) const {
     const Scalar* column = values + shape.place(j, j);
     int row = 0;
@@ -161,7 +161,7 @@ struct BandLu {
     return column[row];
   }
 
-  /// Of rows j and step.row, right of column j; and what is left to do of the step before.
+  /// Exchanges rows j and step.row right of column j, and stores the multipliers of the step before.
   template <class LaneGroup>
   KOKKOS_FORCEINLINE_FUNCTION void exchange(const LaneGroup& lane_group, const Step& step,
                                             const Step& before) const {
@@ -173,7 +173,7 @@ struct BandLu {
     });
   }
 
-  /// Column j still stands as it was before the exchange.
+  /// An entry of column j after the exchange; in memory the column is as before the exchange.
   KOKKOS_FORCEINLINE_FUNCTION const Scalar& unscaled(const Step& step, int i) const {
     return values[shape.place(i == step.row ? step.j : i, step.j)];
   }
@@ -199,8 +199,8 @@ struct BandLu {
     });
   }
 
-  /// Column j as it stays. Each lane rewrites numbers of its own, but the diagonal's, which moved: the lane
-  /// of its new place has both.
+  /// Stores column j of the factors. Each lane writes different numbers; lane 0 writes both places of the
+  /// exchange.
   KOKKOS_FORCEINLINE_FUNCTION void keep_multipliers(const Step& step, int lane, int stride) const {
     const int below = shape.below(step.j), row = step.row - step.j;
     Scalar* column = values + shape.place(step.j, step.j);
@@ -212,7 +212,7 @@ struct BandLu {
     if (shape.pivots) exchanged[step.j] = step.row;
   }
 
-  /// The same by one lane, column by column.
+  /// The elimination by one lane, column by column.
   KOKKOS_FORCEINLINE_FUNCTION void eliminate_alone(const Step& step) const {
     const int below = shape.below(step.j), row = step.row - step.j;
     Scalar* pivots = values + shape.place(step.j, step.j);

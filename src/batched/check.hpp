@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// Checks at the door: of sizes, not of contents.
+/// Checks of the arguments' sizes; the contents are not checked.
 #include <prekond/batched/solver.hpp>
 #include <prekond/core/error.hpp>
 
@@ -16,7 +16,7 @@ inline void expect(bool holds, const std::string& what) {
   if (!holds) throw InputError("batched: " + what);
 }
 
-/// What all formats have to be: entries and rows of a system are counted together by ints.
+/// Checks all formats: an int counts entries and rows of a system together.
 template <class Matrix>
 void check_common(const Matrix& a) {
   constexpr std::int64_t most = std::numeric_limits<int>::max();
@@ -55,14 +55,14 @@ void check_sizes(const BatchedBanded<Value, Space>& a) {
   check_common(a);
 }
 
-/// Is the matrix of the sizes that were analysed?
+/// Checks that the matrix has the sizes of the analysis.
 template <class Space, class Matrix>
 void check_against(bool ready, const Analysis<Space>& analysis, std::int64_t num_systems, const Matrix& a) {
-  expect(ready, "symbolic comes before numeric and solve");
+  expect(ready, "call symbolic before numeric and solve");
   check_sizes(a);
   expect(a.num_rows == analysis.num_rows && a.num_entries() == analysis.num_entries &&
              a.num_systems() == num_systems,
-         "the matrix is of other sizes than the one that symbolic has seen; call symbolic again");
+         "the matrix has other sizes than that of the last symbolic; call symbolic again");
 }
 
 template <class Scalar, class Space>
@@ -77,7 +77,7 @@ void check_vectors(std::int64_t num_rows, std::int64_t num_systems, MultiVectorV
     return v.extent(0) == 0 || static_cast<std::int64_t>(v.extent(0)) == num_systems;
   };
   expect(covers(tolerances.rtol) && covers(tolerances.atol),
-         "tolerances have an element for each system, or none");
+         "tolerances need an element for each system, or none");
 }
 
 }  // namespace prekond::impl::batched

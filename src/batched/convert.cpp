@@ -15,7 +15,7 @@ namespace {
 template <class Space>
 using Range = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
 
-/// Copies the values of matrix s where its pattern is that of the batch; else notes s.
+/// Copies the values of matrix s where its pattern is that of the batch, and records s otherwise.
 template <class Scalar, class Space>
 struct TakeMatrix {
   CsrView<Scalar, Space> from;
@@ -73,7 +73,7 @@ struct PerturbRows {
   }
 };
 
-/// Row i of system s of a CSR batch, for all of them: `put` says where an entry goes.
+/// Copies row i of system s of a CSR batch for all i and s; `put` stores an entry.
 template <class Scalar, class Space, class Put>
 struct CopyRows {
   impl::batched::CsrSystems<Scalar> systems;
@@ -119,7 +119,7 @@ struct PutBanded {
   }
 };
 
-/// The longest row, and how far entries reach from the diagonal.
+/// The length of the longest row and the bandwidths.
 struct Extents {
   int width = 0, lower = 0, upper = 0;
 };
@@ -145,7 +145,7 @@ Extents find_extents(const Space& space, const BatchedCsr<Scalar, Space>& a) {
   Kokkos::parallel_reduce("prekond::batched::extents", Range<Space>(space, 0, a.num_rows),
                           FindExtent<Space>{a.row_ptrs, a.col_idxs}, Kokkos::Max<int>(found.width),
                           Kokkos::Max<int>(found.lower), Kokkos::Max<int>(found.upper));
-  // Of no rows the extremes are the reducers' own.
+  // Without rows the results are the initial values of the reducers.
   return a.num_rows == 0
              ? Extents{}
              : Extents{std::max(found.width, 0), std::max(found.lower, 0), std::max(found.upper, 0)};

@@ -5,8 +5,8 @@
 
 #include "batched/check.hpp"
 #include "batched/direct_kernel.hpp"
+#include "batched/instances/launch_definitions.hpp"
 #include "batched/results.hpp"
-#include "batched/units/dispatch.hpp"
 #include "core/instantiate.hpp"
 #include "core/team_scratch.hpp"
 
@@ -16,18 +16,19 @@ namespace prekond {
 namespace impl::batched {
 
 struct DirectTuning {
-  static constexpr int rows_of_few = 64;      // a tridiagonal system of up to so many rows: 8 lanes
-  static constexpr int rows_of_vector = 900;  // of up to so many: 32 lanes
-  static constexpr int numbers_of_few = 32;   // of a band, that a step of the elimination changes: 8 lanes
+  static constexpr int rows_of_few = 64;      // most rows of a tridiagonal system for 8 lanes
+  static constexpr int rows_of_vector = 900;  // and for 32 lanes
+  static constexpr int numbers_of_few =
+      32;  // most numbers that a step of a band's elimination changes, for 8 lanes
   static constexpr int numbers_of_vector = 2048;
 };
 
 template <class Scalar, class Space>
-class DirectSolution {
+class DirectImpl {
  public:
   using Matrix = BatchedBanded<Scalar, Space>;
 
-  explicit DirectSolution(const BatchedDirectOptions& given) : options(resolved(given)) {}
+  explicit DirectImpl(const BatchedDirectOptions& given) : options(resolved(given)) {}
 
   void symbolic(const Space& space, const Matrix& a) {
     check_sizes(a);
@@ -38,32 +39,32 @@ class DirectSolution {
     num_systems = a.num_systems();
     const std::int64_t n = a.num_rows;
     if (is_tridiagonal()) {
-      solve_plan = plan(space, {0, n, n, 3 * n});
+      solve_config = config(space, {0, n, n, 3 * n});
     } else if (options.stored) {
-      solve_plan = plan(space, {n, is_host_space<Space> ? n : 0});
-      factor_plan = plan(space, {});
+      solve_config = config(space, {n, is_host_space<Space> ? n : 0});
+      factor_config = config(space, {});
       values = allocate<MultiVector<Scalar, Space>>(space, "prekond::batched::band_factors", shape.length(),
                                                     num_systems);
       rows = allocate<MultiVector<int, Space>>(space, "prekond::batched::exchanged_rows", n, num_systems);
       reasons = allocate<Vector<StopReason, Space>>(space, "prekond::batched::factor_reasons", num_systems);
     } else {
-      solve_plan = plan(space, {n, n, shape.length()});
+      solve_config = config(space, {n, n, shape.length()});
     }
     const std::int64_t slices =
-        solve_plan.num_teams() * solve_plan.systems_per_team * solve_plan.placement.spilled_length;
+        solve_config.num_teams() * solve_config.systems_per_team * solve_config.layout.spilled_length;
     workspace.spilled = allocate<Vector<Scalar, Space>>(space, "prekond::batched::spilled", slices);
     workspace.next = allocate<Vector<int, Space>>(space, "prekond::batched::next", 1);
-    reserve_team_scratch(space, static_cast<std::size_t>(solve_plan.scratch_bytes + 16));
+    reserve_team_scratch(space, static_cast<std::size_t>(solve_config.scratch_bytes + 16));
     space.fence("prekond::batched::symbolic");
     ready = true;
   }
 
   void check(const Matrix& a) const {
-    expect(ready, "symbolic comes before numeric and solve");
+    expect(ready, "call symbolic before numeric and solve");
     check_sizes(a);
     expect(a.num_rows == shape.num_rows && a.lower == shape.lower && a.upper == shape.upper &&
                a.num_systems() == num_systems,
-           "the matrix is of other sizes than the one that symbolic has seen; call symbolic again");
+           "the matrix has other sizes than that of the last symbolic; call symbolic again");
   }
 
   void check_solve(const Matrix& a, MultiVectorView<const Scalar, Space> b,
@@ -71,11 +72,11 @@ class DirectSolution {
     check(a);
     check_vectors<Scalar, Space>(a.num_rows, num_systems, b, x, {});
     if (options.stored && !has_factors)
-      throw InputError("batched: with the option stored, numeric comes before solve");
+      throw InputError("batched: with the option stored, call numeric before solve");
   }
 
   void factor(const Space& space, const Matrix& a) {
-    const Launcher<Scalar, Space> launcher(space, factor_plan, workspace, num_systems);
+    const Launcher<Scalar, Space> launcher(space, factor_config, workspace, num_systems);
     launcher.launch("prekond::batched::factor", [&]<int Lanes>(const auto& teams) {
       return FactorBands<Scalar, Space, Lanes>{
           teams,         a.systems(),   shape, {values.data(), static_cast<std::int64_t>(values.stride(1))},
@@ -93,7 +94,7 @@ class DirectSolution {
                                       options.rtol,
                                       failed_only,
                                       log};
-    const Launcher<Scalar, Space> launcher(space, solve_plan, workspace, num_systems);
+    const Launcher<Scalar, Space> launcher(space, solve_config, workspace, num_systems);
     if (is_tridiagonal()) {
       launcher.launch("prekond::batched::solve_tridiagonal", [&]<int Lanes>(const auto& teams) {
         return SolveBands<SolveTridiagonal<Scalar>, Scalar, Space, Lanes>{teams, {common}};
@@ -113,12 +114,12 @@ class DirectSolution {
   std::int64_t num_systems = 0;
 
  private:
-  /// By a method of its own, which is as fast as a solve with stored factors would be
+  /// Whether the tridiagonal method applies, which is as fast as a solve with stored factors would be.
   bool is_tridiagonal() const { return !options.stored && shape.lower == 1 && shape.upper == 1; }
 
   Columns<int> stored_rows() const { return {rows.data(), static_cast<std::int64_t>(rows.stride(1))}; }
 
-  /// As many as there are numbers that a step of the elimination changes, or by the rows of a tridiagonal
+  /// The lanes, by the numbers that a step of the elimination changes, or by the rows of a tridiagonal
   /// system.
   BatchedLanes lanes() const {
     if (options.lanes != BatchedLanes::automatic) return options.lanes;
@@ -131,24 +132,25 @@ class DirectSolution {
                   DirectTuning::numbers_of_vector);
   }
 
-  Plan plan(const Space& space, std::vector<std::int64_t> pieces) const {
+  LaunchConfig config(const Space& space, std::vector<std::int64_t> pieces) const {
     constexpr int reserve =
         16 + SystemTeamLaneGroup<Space, typename Kokkos::TeamPolicy<Space>::member_type>::bytes;
     const std::int64_t most_scratch = Kokkos::TeamPolicy<Space>::scratch_size_max(0) - reserve;
     BatchedOptions common;
     common.scratch = options.scratch;
-    common.spill_budget = options.spill_budget;
+    common.workspace_budget = options.workspace_budget;
     common.lanes = lanes();
     if (is_tridiagonal() && !is_host_space<Space>)
       pieces[SolveTridiagonal<Scalar>::reduced_piece] = Chunks::work_length(
           shape.num_rows, common.lanes == BatchedLanes::few      ? 8
-                          : common.lanes == BatchedLanes::vector ? LevelTuning::team_lanes
-                                                                 : LevelTuning::most_threads);
-    return make_plan(common, {shape.num_rows, num_systems, pieces, 0, sizeof(Scalar), is_host_space<Space>,
-                              concurrency(space), most_scratch, InScratch::as_far_as_it_goes});
+                          : common.lanes == BatchedLanes::vector ? LaneGroupTuning::team_lanes
+                                                                 : LaneGroupTuning::most_threads);
+    return make_launch_config(common,
+                              {shape.num_rows, num_systems, pieces, 0, sizeof(Scalar), is_host_space<Space>,
+                               concurrency(space), most_scratch, ScratchFit::fewer_systems});
   }
 
-  Plan solve_plan, factor_plan;
+  LaunchConfig solve_config, factor_config;
   Workspace<Scalar, Space> workspace;
   MultiVector<Scalar, Space> values;
   MultiVector<int, Space> rows;
@@ -159,7 +161,7 @@ class DirectSolution {
 
 template <class Scalar, class Space>
 BatchedDirect<Scalar, Space>::BatchedDirect(const BatchedDirectOptions& options)
-    : m_solution(std::make_unique<impl::batched::DirectSolution<Scalar, Space>>(options)) {}
+    : m_impl(std::make_unique<impl::batched::DirectImpl<Scalar, Space>>(options)) {}
 template <class Scalar, class Space>
 BatchedDirect<Scalar, Space>::~BatchedDirect() = default;
 template <class Scalar, class Space>
@@ -169,18 +171,18 @@ BatchedDirect<Scalar, Space>& BatchedDirect<Scalar, Space>::operator=(BatchedDir
 
 template <class Scalar, class Space>
 const BatchedDirectOptions& BatchedDirect<Scalar, Space>::options() const {
-  return m_solution->options;
+  return m_impl->options;
 }
 
 template <class Scalar, class Space>
 void BatchedDirect<Scalar, Space>::symbolic(const Space& space, const Matrix& a) {
-  m_solution->symbolic(space, a);
+  m_impl->symbolic(space, a);
 }
 
 template <class Scalar, class Space>
 void BatchedDirect<Scalar, Space>::numeric(const Space& space, const Matrix& a) {
-  m_solution->check(a);
-  if (m_solution->options.stored) m_solution->factor(space, a);
+  m_impl->check(a);
+  if (m_impl->options.stored) m_impl->factor(space, a);
 }
 
 template <class Scalar, class Space>
@@ -188,9 +190,9 @@ void BatchedDirect<Scalar, Space>::solve(const Space& space, const Matrix& a,
                                          MultiVectorView<const Scalar, Space> b,
                                          MultiVectorView<Scalar, Space> x,
                                          BatchedResult<Space>& result) const {
-  m_solution->check_solve(a, b, x);
-  impl::batched::make_room(space, result, m_solution->num_systems, 0);
-  m_solution->solve(space, a, b, x, false, impl::batched::log_of(result));
+  m_impl->check_solve(a, b, x);
+  impl::batched::make_room(space, result, m_impl->num_systems, 0);
+  m_impl->solve(space, a, b, x, false, impl::batched::log_of(result));
 }
 
 template <class Scalar, class Space>
@@ -198,10 +200,10 @@ void BatchedDirect<Scalar, Space>::solve_failed(const Space& space, const Matrix
                                                 MultiVectorView<const Scalar, Space> b,
                                                 MultiVectorView<Scalar, Space> x,
                                                 BatchedResult<Space>& result) const {
-  m_solution->check_solve(a, b, x);
-  impl::batched::expect(result.num_systems() == m_solution->num_systems,
+  m_impl->check_solve(a, b, x);
+  impl::batched::expect(result.num_systems() == m_impl->num_systems,
                         "solve_failed needs the result of a solve of as many systems");
-  m_solution->solve(space, a, b, x, true, impl::batched::log_of(result));
+  m_impl->solve(space, a, b, x, true, impl::batched::log_of(result));
 }
 
 #define PREKOND_BATCHED_DIRECT(Scalar, Space) template class BatchedDirect<Scalar, Space>;

@@ -8,7 +8,7 @@
 
 namespace prekond::impl::batched {
 
-/// What direct solves of band matrices have in common: the norm of b, the residual, and how they end.
+/// The common part of direct solves of band matrices: the norm of b, the residual and the result.
 template <class Scalar>
 struct DirectCommon {
   using Real = real_type_t<Scalar>;
@@ -18,7 +18,7 @@ struct DirectCommon {
   Columns<Scalar> x;
   BandShape shape;
   double rtol;
-  bool failed_only;  ///< leave systems alone that the log has as converged
+  bool failed_only;  ///< skip systems that have converged according to the log
   ConvergenceLog log;
 
   /// ||b|| / scale; the scale is 1 unless squares overflow or vanish.
@@ -26,7 +26,7 @@ struct DirectCommon {
     double value, scale;
   };
 
-  /// Of a residual r of x: ||r|| and || |A| |x| + |b| ||, by the scale.
+  /// ||r|| and || |A| |x| + |b| || for the residual r of x, over the scale.
   struct Residual {
     double norm, size;
   };
@@ -35,7 +35,7 @@ struct DirectCommon {
     return failed_only && converged(log.reasons[s]);
   }
 
-  /// y = b. False where the system ends here.
+  /// y = b. Returns false where the system ends here.
   template <class LaneGroup>
   KOKKOS_FORCEINLINE_FUNCTION bool begin(const LaneGroup& lane_group, std::int64_t s, Scalar* y,
                                          Norm& norm) const {
@@ -68,7 +68,7 @@ struct DirectCommon {
     return true;
   }
 
-  /// By a matrix that is A, or a copy of it. Infinite where x is not finite.
+  /// The residual of y by a matrix that is A or a copy of it; infinite where y is not finite.
   template <class LaneGroup>
   KOKKOS_FORCEINLINE_FUNCTION Residual residual(const LaneGroup& lane_group, const BandedSystem<Scalar>& a,
                                                 std::int64_t s, const Scalar* y, const Norm& norm) const {
@@ -90,7 +90,7 @@ struct DirectCommon {
     return {Kokkos::sqrt(sums[0]), Kokkos::sqrt(sums[1])};
   }
 
-  /// ||r|| alone. `r` is memory for a lane that works alone: it takes a broad A by columns.
+  /// Only ||r||. `r` is memory for a host thread, which reads a broad A by columns.
   template <class LaneGroup>
   KOKKOS_FORCEINLINE_FUNCTION double residual_norm(const LaneGroup& lane_group, const BandedSystem<Scalar>& a,
                                                    std::int64_t s, const Scalar* y, const Norm& norm,
@@ -114,7 +114,7 @@ struct DirectCommon {
     }));
   }
 
-  /// With an x in y: that is the system's where its residual is small enough.
+  /// Ends a system with the solution y, which becomes x where its residual is small enough.
   template <class LaneGroup>
   KOKKOS_FORCEINLINE_FUNCTION void end(const LaneGroup& lane_group, std::int64_t s, const Scalar* y,
                                        double relative) const {
@@ -135,7 +135,7 @@ struct DirectCommon {
   }
 };
 
-/// A system from its right-hand side to its result.
+/// The direct solve of one system.
 template <class Scalar>
 struct SolveBand {
   static constexpr int x_piece = 0, rows_piece = 1, factors_piece = 2;
@@ -171,14 +171,14 @@ struct SolveBand {
   }
 };
 
-/// A tridiagonal system: by chunks first where there are lanes, which is right for most matrices. Where the
-/// residual says that it was not, by one lane with pivoting.
+/// The direct solve of a tridiagonal system. Where there are lanes it is first solved by chunks without
+/// pivoting; where the residual is too large, and on a host, by one lane with pivoting.
 template <class Scalar>
 struct SolveTridiagonal {
   using Real = real_type_t<Scalar>;
   static constexpr int reduced_piece = 0, x_piece = 1, inverses_piece = 2, matrix_piece = 3;
 
-  /// Of || |A| |x| + |b| ||, in epsilons: a backward error above that is not a stable solver's.
+  /// The largest ||r|| over || |A| |x| + |b| ||, in epsilons, of a solution by chunks that is accepted.
   static constexpr double largest_backward_error = 64;
 
   DirectCommon<Scalar> common;
@@ -214,7 +214,7 @@ struct SolveTridiagonal {
   }
 };
 
-/// `Solve`: SolveBand or SolveTridiagonal
+/// The kernel; `Solve` is SolveBand or SolveTridiagonal.
 template <class Solve, class Scalar, class Space, int Lanes>
 struct SolveBands {
   using Teams = SystemTeams<Scalar, Space, Lanes>;
@@ -226,7 +226,7 @@ struct SolveBands {
   }
 };
 
-/// The factors of all systems, to be kept.
+/// The factors of all systems, which are kept for later solves.
 template <class Scalar, class Space, int Lanes>
 struct FactorBands {
   using Teams = SystemTeams<Scalar, Space, Lanes>;

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// The one kernel of a solve.
+/// The kernel of a solve.
 #include <prekond/core/views.hpp>
 
 #include "batched/log.hpp"
-#include "batched/work.hpp"
+#include "batched/solve_context.hpp"
 
 namespace prekond::impl::batched {
 
@@ -17,11 +17,12 @@ struct Columns {
   KOKKOS_FORCEINLINE_FUNCTION T* operator[](std::int64_t s) const { return data + s * stride; }
 };
 
-/// What each kernel over systems has: who works on which system, and where.
+/// The distribution of systems and memory to the lanes of a kernel.
 template <class Scalar, class Space, int Lanes>
 struct SystemTeams {
   static constexpr bool is_team = Lanes == 0;
-  static constexpr int most_threads = is_team ? LevelTuning::most_threads : LevelTuning::shared_threads;
+  static constexpr int most_threads =
+      is_team ? LaneGroupTuning::most_threads : LaneGroupTuning::shared_threads;
   static constexpr int resident = is_host_space<Space> ? 1 : 512 / most_threads;
   using Policy = Kokkos::TeamPolicy<Space, Kokkos::LaunchBounds<unsigned(most_threads), unsigned(resident)>>;
   using Member = typename Policy::member_type;
@@ -29,50 +30,50 @@ struct SystemTeams {
   using LaneGroup =
       std::conditional_t<is_team, SystemTeamLaneGroup<Space, Member>, NativeLaneGroup<Space, Member, width>>;
 
-  Placement placement;
-  Scalar* spilled = nullptr;  ///< a slice each worker
-  int* next = nullptr;        ///< the next system for a worker; null: each has one
+  ScratchLayout layout;
+  Scalar* spilled = nullptr;  ///< one slice for each worker
+  int* next = nullptr;        ///< the next system for a worker; null: each worker has one system
   std::int64_t workers = 0, num_systems = 0;
   int at_once = 1;  ///< systems that a worker takes in one turn
 
-  KOKKOS_FUNCTION static constexpr std::int64_t level_bytes() {
+  KOKKOS_FUNCTION static constexpr std::int64_t lane_group_bytes() {
     if constexpr (is_team)
       return SystemTeamLaneGroup<Space, Member>::bytes;
     else
       return 0;
   }
 
-  /// work(lane group, s, memory) for all systems s of this lane group's worker.
-  template <class Work>
-  KOKKOS_FORCEINLINE_FUNCTION void for_each_system(const Member& team, const Work& work) const {
+  /// body(lane group, s, memory) for all systems s of this lane group's worker.
+  template <class Body>
+  KOKKOS_FORCEINLINE_FUNCTION void for_each_system(const Member& team, const Body& body) const {
     const int team_systems = is_team ? 1 : team.team_size();
-    const std::int64_t own = level_bytes();
-    const std::int64_t bytes = own + placement.scratch_length * std::int64_t(sizeof(Scalar)) * team_systems;
+    const std::int64_t own = lane_group_bytes();
+    const std::int64_t bytes = own + layout.scratch_length * std::int64_t(sizeof(Scalar)) * team_systems;
     char* scratch = nullptr;
     if (bytes > 0) scratch = static_cast<char*>(team.team_shmem().get_shmem_aligned(bytes, 16));
     const int in_team = is_team ? 0 : team.team_rank();
     const std::int64_t worker = std::int64_t(team.league_rank()) * team_systems + in_team;
     if (worker >= workers) return;
-    Scalar* own_scratch = reinterpret_cast<Scalar*>(scratch + own) + placement.scratch_length * in_team;
-    const SystemMemory<Scalar> memory{own_scratch, spilled + worker * placement.spilled_length, placement};
+    Scalar* own_scratch = reinterpret_cast<Scalar*>(scratch + own) + layout.scratch_length * in_team;
+    const SystemMemory<Scalar> memory{own_scratch, spilled + worker * layout.spilled_length, layout};
     if constexpr (is_team)
-      run(LaneGroup(team, scratch), worker, memory, work);
+      run(LaneGroup(team, scratch), worker, memory, body);
     else
-      run(LaneGroup(team), worker, memory, work);
+      run(LaneGroup(team), worker, memory, body);
   }
 
  private:
-  template <class Work>
+  template <class Body>
   KOKKOS_FORCEINLINE_FUNCTION void run(const LaneGroup& lane_group, std::int64_t worker,
-                                       const SystemMemory<Scalar>& memory, const Work& work) const {
-    // One call of `work`, which is compiled once.
+                                       const SystemMemory<Scalar>& memory, const Body& body) const {
+    // A single call of `body`, so that it is compiled once.
     std::int64_t s = worker, end = worker + 1;
     while (true) {
       if (next != nullptr) {
         s = take(lane_group);
         end = s + at_once < num_systems ? s + at_once : num_systems;
       }
-      for (; s < end; ++s) work(lane_group, s, memory);
+      for (; s < end; ++s) body(lane_group, s, memory);
       if (next == nullptr || s >= num_systems) return;
     }
   }
@@ -83,7 +84,7 @@ struct SystemTeams {
   }
 };
 
-/// Without a norm of b to compare with: b = 0, not finite, or out of range.
+/// Ends a system whose ||b|| is no measure: b = 0, not finite, or out of range.
 template <class Scalar, class LaneGroup, class Log>
 PREKOND_OUT_OF_LINE void end_at_once(const LaneGroup lane_group, int n, const Scalar* b, Scalar* x,
                                      const Log log, std::int64_t s) {
@@ -97,8 +98,8 @@ PREKOND_OUT_OF_LINE void end_at_once(const LaneGroup lane_group, int n, const Sc
   lane_group.join();
 }
 
-/// A system from its right-hand side to its result, by the lanes of a lane group.
-template <class Scalar, class Matrix, class Method, class Inverse, class Log>
+/// The solve of one system by the lanes of a lane group.
+template <class Scalar, class Matrix, class Method, class Precond, class Log>
 struct SolveSystem {
   using Systems = decltype(std::declval<Matrix>().systems());
   using Real = real_type_t<Scalar>;
@@ -106,16 +107,16 @@ struct SolveSystem {
   Systems systems;
   Columns<const Scalar> b;
   Columns<Scalar> x;
-  Inverse inverse;
-  Columns<const Scalar> stored;  ///< the values of all inverses, or null
+  Precond preconditioner;
+  Columns<const Scalar> stored;  ///< the values of all preconditioners, or null
   const int* stored_replaced;
-  StopRule rule;
+  StoppingCriteria criteria;
   Log log;
   MethodSettings settings;
-  const Scalar* shadow;  ///< \see Work
+  const Scalar* shadow;  ///< \see SolveContext
 
-  /// Places of the pieces after the method's vectors.
-  static constexpr int num_vectors = Method::num_vectors(Inverse::is_pointwise, Inverse::is_identity);
+  /// The pieces after the method's vectors.
+  static constexpr int num_vectors = Method::num_vectors(Precond::is_pointwise, Precond::is_identity);
   static constexpr int x_piece = num_vectors, values_piece = num_vectors + 1, work_piece = num_vectors + 2;
 
   template <class LaneGroup>
@@ -125,42 +126,32 @@ struct SolveSystem {
     const Scalar* b_s = b[s];
     const double bb =
         sum_elements<double>(lane_group, a.num_rows, [&](int i) { return double_abs2(b_s[i]); });
-    // The methods' own squares have to be in range.
+    // The squares that the methods compute have to be in range.
     constexpr double most = static_cast<double>(Kokkos::Experimental::finite_max_v<Real>);
     constexpr double least =
         static_cast<double>(Kokkos::Experimental::norm_min_v<Real> / Kokkos::Experimental::epsilon_v<Real>);
     if (!(bb >= least && bb <= most)) return end_at_once(lane_group, a.num_rows, b_s, x[s], log, s);
-    Course<Scalar> course(rule, s, Kokkos::sqrt(bb));
-    const bool own_x = memory.placement.is_in_scratch(x_piece);
+    StoppingState<Scalar> stopping(criteria, s, Kokkos::sqrt(bb));
+    const bool own_x = memory.layout.is_in_scratch(x_piece);
     Scalar* x_s = own_x ? memory.piece(x_piece) : x[s];
     if (own_x) for_elements(lane_group, a.num_rows, [&](int i) { x_s[i] = x[s][i]; });
     int replaced = 0;
     const Scalar* values = values_of(lane_group, a, s, memory, replaced);
-    const Work<Scalar, LaneGroup, decltype(a), Inverse, Log> work{lane_group,
-                                                                  a,
-                                                                  inverse,
-                                                                  values,
-                                                                  x_s,
-                                                                  memory,
-                                                                  course,
-                                                                  log,
-                                                                  s,
-                                                                  b_s,
-                                                                  settings,
-                                                                  shadow,
-                                                                  memory.piece(work_piece)};
+    const SolveContext<Scalar, LaneGroup, decltype(a), Precond, Log> context{
+        lane_group, a,      preconditioner,          values, x_s, memory, stopping, log, s, b_s,
+        settings,   shadow, memory.piece(work_piece)};
     bool again = true;
     while (again) {
-      work.residual(memory.piece(Method::residual));
-      course.begin_cycle();
-      Method::iterate(work);
-      again = course.starts_again(residual_norm(lane_group, a, b_s, x_s, memory.piece(Method::spare)),
-                                  Method::restarts);
+      context.residual(memory.piece(Method::residual));
+      stopping.begin_cycle();
+      Method::iterate(context);
+      again = stopping.starts_again(residual_norm(lane_group, a, b_s, x_s, memory.piece(Method::spare)),
+                                    Method::restarts);
     }
     if (own_x) for_elements(lane_group, a.num_rows, [&](int i) { x[s][i] = x_s[i]; });
-    const double relative = course.relative_residual();
-    log.end(lane_group, s, course.iterations(), Kokkos::isfinite(relative) ? relative : infinity(),
-            course.reason(), replaced);
+    const double relative = stopping.relative_residual();
+    log.end(lane_group, s, stopping.iterations(), Kokkos::isfinite(relative) ? relative : infinity(),
+            stopping.reason(), replaced);
   }
 
  private:
@@ -170,42 +161,42 @@ struct SolveSystem {
   KOKKOS_FORCEINLINE_FUNCTION const Scalar* values_of(const LaneGroup& lane_group, const System& a,
                                                       std::int64_t s, const SystemMemory<Scalar>& memory,
                                                       int& replaced) const {
-    if constexpr (Inverse::is_identity) return nullptr;
+    if constexpr (Precond::is_identity) return nullptr;
     if (stored.data) {
       replaced = stored_replaced[s];
       return stored[s];
     }
     Scalar* values = memory.piece(values_piece);
-    replaced = inverse.generate(lane_group, a, values, memory.piece(work_piece));
+    replaced = preconditioner.generate(lane_group, a, values, memory.piece(work_piece));
     return values;
   }
 };
 
-template <class Scalar, class Matrix, class Method, class Inverse, class Log, int Lanes>
+template <class Scalar, class Matrix, class Method, class Precond, class Log, int Lanes>
 struct SolveSystems {
   using Teams = SystemTeams<Scalar, typename Matrix::execution_space, Lanes>;
   Teams teams;
-  SolveSystem<Scalar, Matrix, Method, Inverse, Log> solve;
+  SolveSystem<Scalar, Matrix, Method, Precond, Log> solve;
 
   KOKKOS_FUNCTION void operator()(const typename Teams::Member& team) const {
     teams.for_each_system(team, solve);
   }
 };
 
-/// The inverses of all systems, to be kept.
-template <class Scalar, class Matrix, class Inverse, int Lanes>
-struct GenerateInverses {
+/// The preconditioners of all systems, which are kept for later solves.
+template <class Scalar, class Matrix, class Precond, int Lanes>
+struct GeneratePreconditioners {
   using Teams = SystemTeams<Scalar, typename Matrix::execution_space, Lanes>;
-  Teams teams;  ///< with one piece, the work's
+  Teams teams;  ///< with one piece, the working memory
   decltype(std::declval<Matrix>().systems()) systems;
-  Inverse inverse;
+  Precond preconditioner;
   Columns<Scalar> values;
   int* replaced;
 
   template <class LaneGroup>
   KOKKOS_FUNCTION void operator()(const LaneGroup& lane_group, std::int64_t s,
                                   const SystemMemory<Scalar>& memory) const {
-    const int count = inverse.generate(lane_group, systems.system(s), values[s], memory.piece(0));
+    const int count = preconditioner.generate(lane_group, systems.system(s), values[s], memory.piece(0));
     lane_group.once([&] { replaced[s] = count; });
   }
   KOKKOS_FUNCTION void operator()(const typename Teams::Member& team) const {

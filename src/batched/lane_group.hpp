@@ -1,48 +1,48 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// The lane groups that may work on a system: a vector of lanes (core/lane_group.hpp), or a team with sums.
-/// And the operations of methods on vectors of n elements, in which the same lane has element i each time.
+/// The lane groups that work on a system, a vector of lanes (core/lane_group.hpp) or a team with sums, and
+/// the operations of methods on vectors of n elements, in which element i always belongs to the same lane.
 #include <prekond/core/scalar.hpp>
 #include <prekond/core/views.hpp>
 #include "core/lane_group.hpp"
 
 #include <type_traits>
 
-/// A function of kernels that is compiled once for all its callers. It has its lane group by value, so that
-/// the caller's stays in registers, and ends its sums with a barrier, as the caller's next sum may go to the
+/// A device function that is compiled once for all its callers. It takes its lane group by value, so that the
+/// caller's stays in registers, and ends its sums with a barrier, because the caller's next sum may use the
 /// same places.
 #define PREKOND_OUT_OF_LINE KOKKOS_FUNCTION __attribute__((noinline))
 
 namespace prekond::impl::batched {
 
-struct LevelTuning {
-  static constexpr int team_lanes = 32;       // of a vector of a team
+struct LaneGroupTuning {
+  static constexpr int team_lanes = 32;       // lanes of a vector of a team
   static constexpr int most_threads = 256;    // lanes of a team for one system
   static constexpr int shared_threads = 128;  // lanes of a team whose vectors have a system each
-  static constexpr int rows_of_few = 16;      // systems of up to so many rows: 8 lanes
-  static constexpr int rows_of_vector = 256;  // of up to so many: 32 lanes
-  static constexpr int level_of_few = 5;  // with factors: levels of up to so many rows on average, 8 lanes
-  static constexpr int level_of_vector = 64;  // of up to so many: 32 lanes
-  static constexpr int most_sums = 4;         // at a time
+  static constexpr int rows_of_few = 16;      // most rows of a system for 8 lanes
+  static constexpr int rows_of_vector = 256;  // and for 32 lanes
+  static constexpr int level_of_few = 5;      // with factors: most rows of a level on average for 8 lanes
+  static constexpr int level_of_vector = 64;  // and for 32 lanes
+  static constexpr int most_sums = 4;         // sums at a time
 };
 
 template <class Space, class Member>
 using TeamBase = std::conditional_t<has_register_levels<Space>,
-                                    RegisterTeamLaneGroup<Space, Member, LevelTuning::team_lanes>,
-                                    TeamLaneGroup<Member, LevelTuning::team_lanes>>;
+                                    RegisterTeamLaneGroup<Space, Member, LaneGroupTuning::team_lanes>,
+                                    TeamLaneGroup<Member, LaneGroupTuning::team_lanes>>;
 
-/// All lanes of a team, with sums: of each vector by its own means, then of the vectors in their order, which
-/// every lane adds up for itself. One barrier a sum: two sets of places take turns.
+/// All lanes of a team, with sums: each vector adds its own lanes, then every lane adds the vectors' sums in
+/// their order. A sum has one barrier, because two sets of places alternate.
 template <class Space, class Member>
 class SystemTeamLaneGroup : public TeamBase<Space, Member> {
-  static constexpr int lanes = LevelTuning::team_lanes;
-  static constexpr int most_vectors = LevelTuning::most_threads / lanes;
+  static constexpr int lanes = LaneGroupTuning::team_lanes;
+  static constexpr int most_vectors = LaneGroupTuning::most_threads / lanes;
   static constexpr bool by_vectors = has_register_levels<Space>;
 
  public:
-  /// Scratch memory of level 0, in bytes
-  static constexpr int bytes = by_vectors ? 2 * most_vectors * LevelTuning::most_sums * 16 : 0;
+  /// Bytes of scratch memory of level 0
+  static constexpr int bytes = by_vectors ? 2 * most_vectors * LaneGroupTuning::most_sums * 16 : 0;
 
   KOKKOS_FUNCTION SystemTeamLaneGroup(const Member& member, void* places)
       : TeamBase<Space, Member>(member), m_places(static_cast<char*>(places)) {}
@@ -65,7 +65,7 @@ class SystemTeamLaneGroup : public TeamBase<Space, Member> {
     }
   }
 
-  /// Where `can_fuse` says so.
+  /// \pre can_fuse
   template <class T, int N, class F>
   KOKKOS_FORCEINLINE_FUNCTION void sums(T (&result)[N], const F& f) const {
     const int first = this->group() * lanes;
@@ -76,7 +76,7 @@ class SystemTeamLaneGroup : public TeamBase<Space, Member> {
  private:
   template <class T, int N>
   KOKKOS_FORCEINLINE_FUNCTION void join_vectors(T (&sums)[N]) const {
-    static_assert(N <= LevelTuning::most_sums && sizeof(T) <= 16);
+    static_assert(N <= LaneGroupTuning::most_sums && sizeof(T) <= 16);
     T* places = reinterpret_cast<T*>(m_places + m_turn * (bytes / 2));
     m_turn = 1 - m_turn;
     if (this->lane() % lanes == 0)
@@ -92,7 +92,7 @@ class SystemTeamLaneGroup : public TeamBase<Space, Member> {
   mutable int m_turn = 0;
 };
 
-/// Does the lane group's `sums` run its function once? Else: in a step of its own what has effects.
+/// Whether the lane group's `sums` runs its function once, so that it may have effects.
 template <class LaneGroup, class T>
 inline constexpr bool can_fuse = LaneGroup::width == 1 || (LaneGroup::keeps_registers && !is_complex<T>);
 
@@ -104,8 +104,8 @@ KOKKOS_FORCEINLINE_FUNCTION void for_elements(const LaneGroup& lane_group, int n
   });
 }
 
-/// use(i, load(i)) for the elements of a lane. On a device it loads several before it uses one, so that it
-/// waits for memory once. What `use` writes, `load` does not read.
+/// use(i, load(i)) for the elements of a lane. A device loads several elements before it uses one, so that it
+/// waits for memory once; `load` must not read the results of `use`.
 template <bool Several, class Load, class Use>
 KOKKOS_FORCEINLINE_FUNCTION void use_loaded(int lane, int stride, int n, const Load& load, const Use& use) {
   if constexpr (Several) {
@@ -128,7 +128,7 @@ KOKKOS_FORCEINLINE_FUNCTION void use_loaded(int lane, int stride, int n, const L
   }
 }
 
-/// And for all lanes.
+/// `use_loaded` for all lanes.
 template <class LaneGroup, class Load, class Use>
 KOKKOS_FORCEINLINE_FUNCTION void for_loaded(const LaneGroup& lane_group, int n, const Load& load,
                                             const Use& use) {
@@ -212,7 +212,7 @@ KOKKOS_FORCEINLINE_FUNCTION void load_and_sum(const LaneGroup& lane_group, int n
   }
 }
 
-/// y = A x. A barrier before it is the caller's.
+/// y = A x. The caller puts a barrier before it where x needs one.
 template <class Scalar, class LaneGroup, class System>
 KOKKOS_FORCEINLINE_FUNCTION void multiply(const LaneGroup& lane_group, const System& a, const Scalar* x,
                                           Scalar* y) {

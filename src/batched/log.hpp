@@ -1,19 +1,18 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// Loggers, a template parameter of the solving kernel:
+/// Loggers, which are a template parameter of the kernel of a solve:
 ///
 ///   iteration(lane group, s, iteration, norm_r), end(lane group, s, iterations, relative, reason, replaced)
-///
-/// The functions are called by all lanes. The library's own solves take HistoryLog, in which a history of no
-/// rows costs a comparison an iteration, so that a kernel is compiled once.
+/// All lanes call the functions. The library uses HistoryLog, in which a history of no rows costs a
+/// comparison an iteration, so that a kernel is compiled once.
 #include <prekond/core/stopping.hpp>
 
 #include <cstdint>
 
 namespace prekond::impl::batched {
 
-/// Nothing is told.
+/// No log.
 struct NoLog {
   template <class LaneGroup>
   KOKKOS_FORCEINLINE_FUNCTION void iteration(const LaneGroup&, std::int64_t, int, double) const {}
@@ -21,7 +20,7 @@ struct NoLog {
   KOKKOS_FORCEINLINE_FUNCTION void end(const LaneGroup&, std::int64_t, int, double, StopReason, int) const {}
 };
 
-/// How each system ended.
+/// The result of each system.
 struct ConvergenceLog {
   int* iterations = nullptr;
   double* relative_residual = nullptr;
@@ -42,7 +41,7 @@ struct ConvergenceLog {
   }
 };
 
-/// And ||r|| of its first iterations.
+/// The result of each system and ||r|| of its first iterations.
 struct HistoryLog : ConvergenceLog {
   double* norms = nullptr;
   std::int64_t stride = 0;

@@ -9,7 +9,7 @@
 namespace prekond {
 namespace {
 
-/// Entries of each row of system 0, whose values are not read.
+/// Counts the entries of each row of system 0, whose values are not read.
 template <class System, class Space>
 struct CountEntries {
   System system;

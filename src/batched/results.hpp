@@ -8,7 +8,7 @@
 
 namespace prekond::impl::batched {
 
-/// Views of the results, for this many systems.
+/// Allocates the views of the results unless they have the right sizes.
 template <class Space>
 void make_room(const Space& space, BatchedResult<Space>& result, std::int64_t num_systems, int history) {
   const auto n = static_cast<std::size_t>(num_systems);

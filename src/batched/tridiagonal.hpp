@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// The solution of a tridiagonal system by the lanes of a lane group, or with row exchanges by one of them.
+/// The solution of a tridiagonal system by the lanes of a lane group, or with row exchanges by one lane.
 #include <prekond/core/scalar.hpp>
 #include <prekond/core/stopping.hpp>
 
@@ -10,7 +10,7 @@
 
 namespace prekond::impl::batched {
 
-/// Chunks of consecutive rows, one a lane. An odd number of rows, so that lanes reach different banks of
+/// Chunks of consecutive rows, one a lane. The number of rows is odd, so that lanes access different banks of
 /// scratch memory.
 struct Chunks {
   int num_rows, rows, count;
@@ -22,7 +22,7 @@ struct Chunks {
   KOKKOS_FORCEINLINE_FUNCTION int last(int k) const {
     return (k + 1) * rows < num_rows ? (k + 1) * rows - 1 : num_rows - 1;
   }
-  /// Numbers that `TridiagonalChunks` keeps, for up to so many lanes
+  /// The length of `TridiagonalChunks::reduced` for up to `lanes` lanes
   KOKKOS_FORCEINLINE_FUNCTION static std::int64_t work_length(std::int64_t n, std::int64_t lanes) {
     return 6 * (n < lanes ? n : lanes);
   }
@@ -36,7 +36,7 @@ struct TridiagonalCopy {
   KOKKOS_FORCEINLINE_FUNCTION Scalar& diagonal(int i) const { return values[3 * i + 1]; }
   KOKKOS_FORCEINLINE_FUNCTION Scalar& upper(int i) const { return values[3 * i + 3]; }
 
-  /// Zeros stand in the corners outside of the matrix.
+  /// Copies the matrix; the corners outside of it become zeros.
   template <class LaneGroup, class System>
   KOKKOS_FORCEINLINE_FUNCTION void load(const LaneGroup& lane_group, const System& a) const {
     const int last = 3 * a.num_rows - 1;
@@ -49,26 +49,27 @@ struct TridiagonalCopy {
   }
 };
 
-/// x from T x = f without row exchanges. Each lane eliminates the rows of a chunk but its last, from both
-/// sides; the last ones make a tridiagonal system of one row a lane, solved by cyclic reduction of all rows
-/// (log2 of the lanes steps); then each lane substitutes in its chunk. About 2 divisions and 12 other
-/// operations a row; 5 barriers and one a step of the reduction.
+/// The solution x of T x = f without row exchanges. Each lane eliminates the rows of a chunk but its last,
+/// from both sides; the last rows make a tridiagonal system of one row a lane, which cyclic reduction of all
+/// rows solves in log2 of the lanes steps; then each lane substitutes in its chunk.
 ///
-/// Sources: Wang, ACM Trans. Math. Softw. 7 (1981), 170-183 (the partition); Hockney, Jesshope, Parallel
+/// Cost: about 2 divisions and 12 other operations a row; 5 barriers and one a step of the reduction.
+///
+/// Source: Wang, ACM Trans. Math. Softw. 7 (1981), 170-183 (the partition); Hockney, Jesshope, Parallel
 /// Computers, 1981, section 5.4 (cyclic reduction of all rows).
 template <class Scalar>
 struct TridiagonalChunks {
   TridiagonalCopy<Scalar> matrix;
-  Scalar* x;         ///< f, in the end x
-  Scalar* inverses;  ///< of the pivots, one a row
+  Scalar* x;         ///< f at first, x at the end
+  Scalar* inverses;  ///< the reciprocals of the pivots, one a row
   Scalar* reduced;   ///< Chunks::work_length
 
   template <class LaneGroup>
   KOKKOS_FORCEINLINE_FUNCTION void solve(const LaneGroup& lane_group, int n) const {
     const Chunks chunks(n, lane_group.size());
     const int count = chunks.count;
-    Scalar* own = reduced;               // a row of three numbers for each chunk's last row
-    Scalar* next = reduced + 3 * count;  // its first row's, for the chunk before; later the other copy
+    Scalar* own = reduced;               // three numbers for the last row of each chunk
+    Scalar* next = reduced + 3 * count;  // and for its first row, for the chunk before; later the second copy
     lane_group.region([&](int lane) {
       if (lane < count) eliminate(chunks.first(lane), chunks.last(lane), own + 3 * lane, next + 3 * lane);
     });
@@ -91,10 +92,10 @@ struct TridiagonalChunks {
   }
 
  private:
-  /// The chunk's inner rows, first .. last - 1: downwards to what the last of them says of the unknowns
-  /// around the chunk, upwards for the first. `own`: of row `last`, what stands before x(first - 1), x(last),
-  /// and the right-hand side, with neither x(last + 1) nor the next chunk. `head`: x(first) = head[2] -
-  /// head[0] x(first - 1) - head[1] x(last).
+  /// Eliminates the inner rows first .. last - 1 of a chunk, downwards for the equation of its last row and
+  /// upwards for that of its first. `own`: in row `last` the factors of x(first - 1) and x(last) and the
+  /// right-hand side, without x(last + 1) and the next chunk. `head`: x(first) = head[2] - head[0] x(first -
+  /// 1) - head[1] x(last).
   KOKKOS_FORCEINLINE_FUNCTION void eliminate(int first, int last, Scalar* own, Scalar* head) const {
     own[0] = last > 0 ? matrix.lower(last) : Scalar(0);
     own[1] = matrix.diagonal(last);
@@ -125,7 +126,7 @@ struct TridiagonalChunks {
     head[2] = up_f * up;
   }
 
-  /// With the next chunk's first row: own[0] x(before) + x(last) + own[1] x(after) = own[2].
+  /// Adds the first row of the next chunk: own[0] x(before) + x(last) + own[1] x(after) = own[2].
   KOKKOS_FORCEINLINE_FUNCTION void join(int last, bool has_next, Scalar* own, const Scalar* head) const {
     Scalar diagonal = own[1], after = 0, f = own[2];
     if (has_next) {
@@ -178,8 +179,8 @@ struct TridiagonalChunks {
   }
 };
 
-/// The same with partial pivoting by one lane, as LAPACK's gtsv. `second` is for the second diagonal above,
-/// one number a row. Overwrites the copy. \returns rtol, breakdown_singular or nan
+/// The solution of T x = f with partial pivoting by one lane, as LAPACK's gtsv. `second` is for the second
+/// diagonal above, one number a row. Overwrites the copy. \returns rtol, breakdown_singular or nan
 template <class Scalar>
 KOKKOS_FUNCTION StopReason solve_tridiagonal(const TridiagonalCopy<Scalar>& matrix, int n, bool pivots,
                                              Scalar* x, Scalar* second) {

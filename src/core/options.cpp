@@ -136,7 +136,7 @@ std::string nearest_word(const std::string& word, const std::vector<std::string>
 void OptionFields::add(const std::string& name, const std::string& kind, const std::string& range,
                        const std::string& doc, std::function<OptionValue()> get,
                        std::function<Commit(const OptionValue&)> prepare) {
-  m_fields.push_back({name, doc, kind, range, std::move(get), std::move(prepare), {}, {}});
+  m_fields.push_back({name, doc, kind, range, {}, std::move(get), std::move(prepare), {}, {}});
 }
 
 template <class Value, class Read>
@@ -240,8 +240,11 @@ void OptionFields::method(const std::string& name, MethodChoice& value, const Me
 }
 
 const OptionField* OptionFields::find(const std::string& name) const {
-  const auto field =
-      std::find_if(m_fields.begin(), m_fields.end(), [&](const auto& f) { return f.name == name; });
+  const auto has_name = [&](const OptionField& f) {
+    return f.name == name ||
+           std::find(f.former_names.begin(), f.former_names.end(), name) != f.former_names.end();
+  };
+  const auto field = std::find_if(m_fields.begin(), m_fields.end(), has_name);
   return field == m_fields.end() ? nullptr : &*field;
 }
 
@@ -262,6 +265,7 @@ void OptionFields::set(const OptionMap& values, const std::string& owner) const 
     OptionMap options;
   };
   std::map<const OptionField*, Method> methods;
+  std::map<const OptionField*, std::string> names_given;
   std::vector<Commit> commits;
   const auto choose = [&](const OptionField* field, const std::string& name) {
     auto& chosen = methods[field].name;
@@ -271,6 +275,9 @@ void OptionFields::set(const OptionMap& values, const std::string& owner) const 
   };
   for (const auto& [name, value] : values) {
     if (const OptionField* field = find(name)) {
+      if (const auto [given, is_first] = names_given.emplace(field, name); !is_first)
+        throw OptionError("options '" + given->second + "' and '" + name + "' are names of the option '" +
+                          field->name + "'; give one of them");
       if (field->kind == "method")
         choose(field, to_string(value));
       else

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/core/error.hpp>
-#include <prekond/core/threads.hpp>
+#include <prekond/core/impl/threads.hpp>
 #include "core/concurrency.hpp"
 
 #include <algorithm>

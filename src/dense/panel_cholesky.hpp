@@ -57,7 +57,7 @@ struct PanelCholesky {
     return column(p, j - p * panel)[i - p * panel];
   }
 
-  /// S = 0, with ones on the diagonal behind row m; nothing is dropped yet.
+  /// S = 0, with ones on the diagonal after row m; nothing is dropped yet.
   template <class LaneGroup>
   KOKKOS_FUNCTION void clear(const LaneGroup& lane_group, int m) const {
     if constexpr (shares_loops<LaneGroup>) {
@@ -95,7 +95,7 @@ struct PanelCholesky {
   /// x = L^-H e_last, for 0 <= last < order. `y` is working memory of the padded order, as is x.
   template <class LaneGroup>
   KOKKOS_FUNCTION void solve_transposed(const LaneGroup& lane_group, int last, Scalar* y, Scalar* x) const {
-    const int end = last / panel * panel + panel;  // the panels behind it have zeros
+    const int end = last / panel * panel + panel;  // the panels after it have zeros
     lane_group.region([&](int lane) {
       for (int j = lane; j < order; j += lane_group.size()) {
         y[j] = j == last ? Scalar(1) : Scalar(0);

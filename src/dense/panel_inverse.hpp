@@ -4,7 +4,7 @@
 #include <prekond/core/version.hpp>
 #include "core/lane_group.hpp"
 #include "dense/panel_cholesky.hpp"
-#include "dense/panel_lu.hpp"
+#include "dense/pivot_search.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -17,44 +17,41 @@ namespace prekond {
 ///
 /// A panel's columns are eliminated among themselves first. They then are the columns T of the transformation
 /// that its pivots are, and all other columns v become T v[J] + v, with v[J] = 0 in the second term for the
-/// panel's rows J: a product of 2 m^2 Panel operations.
+/// panel's rows J, a product of 2 m^2 Panel operations.
 ///
-/// Pivoting::rows: the largest entry of a column in the rows that had no pivot; of equal ones the first. What
-/// the exchanges did is undone in the end. Pivoting::none is for symmetric positive definite B: its pivots
+/// Pivoting::rows: the largest entry of a column in the rows that had no pivot; the first wins a tie. The
+/// exchanges are undone in the end. Pivoting::none is for symmetric positive definite B: its pivots
 /// are the squares of Cholesky's, and a pivot that is not positive says that B is not.
 ///
 /// A pivot is too small where it is not above `floor` times the largest entry of its column of B
 /// (Pivoting::none: times its diagonal entry), or its reciprocal is not finite. The elimination ends there.
 /// This depends on the scales of B's rows, not on those of its columns: rows of very different scales count
-/// as singular. `equilibrate` before `invert`, and `undo_scales` behind it, make it depend on neither.
+/// as singular. `equilibrate` before `invert`, and `undo_scales` after it, make it depend on neither.
 ///
-/// Storage: column-major, leading dimension m; behind it m + 32 numbers, Panel m numbers, 3 m + 32 + 2 ints.
+/// Storage: column-major, leading dimension m; then m + 32 numbers, Panel m numbers, 3 m + 32 + 2 ints.
 /// Cost: 2 m^3 operations, 3 barriers a column and 2 a panel.
 ///
 /// Source: Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 14.4; for small blocks
-/// Anzt, Dongarra, Flegar, Quintana-Orti, Parallel Comput. 81 (2019). Of the scales: Curtis, Reid, J. Inst.
-/// Math. Appl. 10 (1972).
+/// Anzt, Dongarra, Flegar, Quintana-Orti, Parallel Comput. 81 (2019). The scales are by Curtis, Reid, J.
+/// Inst. Math. Appl. 10 (1972).
 template <class Real, int Panel>
 class PanelInverse {
  public:
-  static constexpr int max_searchers = 32;
-
-  /// Of all arrays, a multiple of 16.
+  /// Bytes of all arrays, a multiple of 16.
   KOKKOS_FUNCTION static std::size_t bytes(int m) { return PanelInverse(nullptr, m).m_bytes; }
 
   /// \pre `base` is aligned to 16 bytes
   KOKKOS_FUNCTION PanelInverse(char* base, int m) : m_order(m) {
     const auto order = static_cast<std::size_t>(m);
     std::size_t end = 0;
-    m_entries = place<Real>(base, end, order * order);
-    m_rows = place<Real>(base, end, Panel * order);
-    m_largest = place<Real>(base, end, order);
-    m_found = place<Real>(base, end, max_searchers);
-    m_found_at = place<int>(base, end, max_searchers);
-    m_exchanges = place<int>(base, end, order);
-    m_row_scale = place<int>(base, end, order);
-    m_column_scale = place<int>(base, end, order);
-    m_state = place<int>(base, end, 2);
+    m_entries = impl::place_array<Real>(base, end, order * order);
+    m_rows = impl::place_array<Real>(base, end, Panel * order);
+    m_largest = impl::place_array<Real>(base, end, order);
+    m_search = impl::PivotSearch<Real>(base, end);
+    m_exchanges = impl::place_array<int>(base, end, order);
+    m_row_scale = impl::place_array<int>(base, end, order);
+    m_column_scale = impl::place_array<int>(base, end, order);
+    m_state = impl::place_array<int>(base, end, 2);
     m_bytes = end;
   }
 
@@ -71,7 +68,7 @@ class PanelInverse {
     });
   }
 
-  /// Is |b_ij - b_ji| <= tolerance sqrt|b_ii b_jj| for all entries?
+  /// Whether |b_ij - b_ji| <= tolerance sqrt|b_ii b_jj| for all entries.
   template <class LaneGroup>
   KOKKOS_FUNCTION bool is_symmetric(const LaneGroup& lane_group, Real tolerance) const {
     lane_group.once([&] { m_state[0] = 0; });
@@ -185,7 +182,7 @@ class PanelInverse {
   }
 
   /// Where `invert` gave up, the pivot relative to what it was compared with.
-  KOKKOS_FORCEINLINE_FUNCTION float pivot() const { return static_cast<float>(m_found[0]); }
+  KOKKOS_FORCEINLINE_FUNCTION float pivot() const { return static_cast<float>(m_search.sizes()[0]); }
 
   /// (B + B^T) / 2
   template <class LaneGroup>
@@ -201,7 +198,7 @@ class PanelInverse {
   template <class LaneGroup>
   KOKKOS_FUNCTION Real largest(const LaneGroup& lane_group) const {
     const std::size_t n = static_cast<std::size_t>(m_order) * m_order;
-    const int searchers = num_searchers(lane_group);
+    const int searchers = m_search.num_searchers(lane_group);
     lane_group.region([&](int lane) {
       if (lane >= searchers) return;
       Real most = 0;
@@ -210,12 +207,12 @@ class PanelInverse {
         if (size > most || !Kokkos::isfinite(size)) most = size;
         if (!Kokkos::isfinite(most)) break;
       }
-      m_found[lane] = most;
+      m_search.sizes()[lane] = most;
     });
     Real most = 0;
     for (int k = 0; k < searchers; ++k)
-      if (m_found[k] > most || !Kokkos::isfinite(m_found[k])) {
-        most = m_found[k];
+      if (m_search.sizes()[k] > most || !Kokkos::isfinite(m_search.sizes()[k])) {
+        most = m_search.sizes()[k];
         if (!Kokkos::isfinite(most)) break;
       }
     lane_group.region([](int) {});
@@ -230,7 +227,7 @@ class PanelInverse {
   static constexpr int bias = sizeof(Real) == 4 ? 127 : 1023;
   static constexpr int mantissa = sizeof(Real) == 4 ? 23 : 52;
 
-  /// Of the finite nonzero entries entry(k), the mean of floor(log2 |entry(k)|) + scale[k]; 0 of none.
+  /// The mean of floor(log2 |entry(k)|) + scale[k] over the finite nonzero entries; 0 where there are none.
   template <class Entry>
   KOKKOS_FUNCTION int mean_exponent(const Entry& entry, const int* scale) const {
     long long sum = 0;
@@ -244,7 +241,7 @@ class PanelInverse {
     return count > 0 ? floor_of(sum, count) : 0;
   }
 
-  /// floor(log2 |x|), of subnormal numbers that of the least normal one.
+  /// floor(log2 |x|); subnormal numbers have that of the least normal one.
   KOKKOS_FORCEINLINE_FUNCTION static int exponent_of(float x) {
     const int exponent = static_cast<int>((Kokkos::bit_cast<unsigned>(x) >> 23) & 0xffu);
     return (exponent < 1 ? 1 : exponent) - bias;
@@ -258,7 +255,7 @@ class PanelInverse {
     return static_cast<int>(k >= 0 ? k / n : -((n - 1 - k) / n));
   }
 
-  /// The largest floor(log2 |entry(k)|) + scale[k] of the nonzero entries; `none` of none.
+  /// The largest floor(log2 |entry(k)|) + scale[k] of the nonzero entries; `none` where there are none.
   template <class Entry>
   KOKKOS_FUNCTION int most_exponent(const Entry& entry, const int* scale, int none) const {
     int most = lowest;
@@ -286,7 +283,7 @@ class PanelInverse {
     });
   }
 
-  /// Those of 2^-top B, the same for rows and columns; `top` goes into the rows' in the end.
+  /// The scales of 2^-top B, the same for rows and columns; `top` goes into the rows' in the end.
   template <class LaneGroup>
   KOKKOS_FUNCTION void find_symmetric_scales(const LaneGroup& lane_group, int top) const {
     lane_group.region([&](int lane) {
@@ -317,20 +314,8 @@ class PanelInverse {
     });
   }
 
-  template <class T>
-  KOKKOS_FORCEINLINE_FUNCTION static T* place(char* base, std::size_t& end, std::size_t n) {
-    const std::size_t begin = end;
-    end += (n * sizeof(T) + 15) / 16 * 16;
-    return base ? reinterpret_cast<T*>(base + begin) : nullptr;
-  }
-
   KOKKOS_FORCEINLINE_FUNCTION Real* column(int j) const {
     return m_entries + static_cast<std::size_t>(j) * m_order;
-  }
-
-  template <class LaneGroup>
-  KOKKOS_FORCEINLINE_FUNCTION static int num_searchers(const LaneGroup& lane_group) {
-    return lane_group.size() < max_searchers ? lane_group.size() : max_searchers;
   }
 
   KOKKOS_FUNCTION bool symmetric_column(int j, Real tolerance) const {
@@ -345,7 +330,7 @@ class PanelInverse {
     return true;
   }
 
-  /// What pivots are compared with.
+  /// Finds the numbers that pivots are compared with.
   template <class LaneGroup>
   KOKKOS_FUNCTION void measure_columns(const LaneGroup& lane_group, Pivoting pivoting) const {
     lane_group.region([&](int lane) {
@@ -362,56 +347,24 @@ class PanelInverse {
   template <class LaneGroup>
   KOKKOS_FUNCTION void take_pivot(const LaneGroup& lane_group, int j0, int columns, int j, Real floor,
                                   Pivoting pivoting) const {
-    const int searchers = pivoting == Pivoting::rows ? num_searchers(lane_group) : 0;
-    if (searchers > 0)
-      lane_group.region([&](int lane) {
-        if (lane < searchers) search(lane, searchers, j);
-      });
+    const bool searches = pivoting == Pivoting::rows;
+    if (searches) m_search.search(lane_group, column(j), j, m_order);
     lane_group.once([&] {
-      const int row = searchers > 0 ? best_of(searchers, j) : j;
-      const Real pivot = column(j)[row], size = pivoting == Pivoting::rows ? Kokkos::abs(pivot) : pivot;
+      const int row = searches ? m_search.best(lane_group, j, m_order) : j;
+      const Real pivot = column(j)[row], size = searches ? Kokkos::abs(pivot) : pivot;
       m_exchanges[j] = row;
       // Not a number is not above the floor either.
       if (!(size > floor * m_largest[j]) || !Kokkos::isfinite(pivot) || !Kokkos::isfinite(1 / pivot)) {
         m_state[0] = j;
-        m_found[0] = m_largest[j] > 0 ? pivot / m_largest[j] : Real(0);
+        m_search.sizes()[0] = m_largest[j] > 0 ? pivot / m_largest[j] : Real(0);
         return;
       }
       if (row == j) return;
-      for (int k = j0; k < j0 + columns; ++k) {
-        const Real moved = column(k)[row];
-        column(k)[row] = column(k)[j];
-        column(k)[j] = moved;
-      }
+      for (int k = j0; k < j0 + columns; ++k) impl::exchange(column(k)[row], column(k)[j]);
     });
   }
 
-  KOKKOS_FUNCTION void search(int lane, int searchers, int j) const {
-    Real best = -1;  // what is not a number is never taken
-    int row = m_order;
-    for (int i = j + lane; i < m_order; i += searchers) {
-      const Real size = Kokkos::abs(column(j)[i]);
-      if (size > best) {
-        best = size;
-        row = i;
-      }
-    }
-    m_found[lane] = best;
-    m_found_at[lane] = row;
-  }
-
-  KOKKOS_FUNCTION int best_of(int searchers, int j) const {
-    Real best = -1;
-    int row = m_order;
-    for (int k = 0; k < searchers; ++k) {
-      if (!(m_found[k] > best || (m_found[k] == best && m_found_at[k] < row))) continue;
-      best = m_found[k];
-      row = m_found_at[k];
-    }
-    return row < m_order ? row : j;
-  }
-
-  /// The pivot's step in the panel's columns: first those beside it, then its own, which they read.
+  /// The pivot's step in the panel's columns: first the others, then its own, which they read.
   template <class LaneGroup>
   KOKKOS_FUNCTION void eliminate(const LaneGroup& lane_group, int j0, int columns, int j) const {
     Real* const own = column(j);
@@ -439,12 +392,7 @@ class PanelInverse {
       for (int k = lane; k < m_order; k += lane_group.size()) {
         if (k >= j0 && k < j0 + columns) continue;
         Real* const entries = column(k);
-        for (int j = j0; j < j0 + columns; ++j) {
-          const int row = m_exchanges[j];
-          const Real moved = entries[row];
-          entries[row] = entries[j];
-          entries[j] = moved;
-        }
+        for (int j = j0; j < j0 + columns; ++j) impl::exchange(entries[m_exchanges[j]], entries[j]);
         for (int c = 0; c < columns; ++c) {
           m_rows[static_cast<std::size_t>(k) * Panel + c] = entries[j0 + c];
           entries[j0 + c] = 0;
@@ -457,7 +405,7 @@ class PanelInverse {
   /// Columns that a lane updates with a row of T in its registers.
   static constexpr int columns_at_once = 8;
 
-  /// B[:, k] += T B[J, k] for the columns k beside the panel.
+  /// B[:, k] += T B[J, k] for the columns k outside the panel.
   template <class LaneGroup>
   KOKKOS_FUNCTION void update_rest(const LaneGroup& lane_group, int j0, int columns) const {
     if constexpr (LaneGroup::width == 1) {
@@ -512,10 +460,7 @@ class PanelInverse {
       for (int i = lane; i < m_order; i += lane_group.size())
         for (int j = m_order - 1; j >= 0; --j) {
           const int other = m_exchanges[j];
-          if (other == j) continue;
-          const Real moved = column(j)[i];
-          column(j)[i] = column(other)[i];
-          column(other)[i] = moved;
+          if (other != j) impl::exchange(column(j)[i], column(other)[i]);
         }
     });
   }
@@ -523,10 +468,9 @@ class PanelInverse {
   int m_order;
   std::size_t m_bytes;
   Real* m_entries;
-  Real* m_rows;     ///< a panel's rows, one behind the other by columns
+  Real* m_rows;     ///< a panel's rows, one after another by columns
   Real* m_largest;  ///< of each column of B
-  Real* m_found;    ///< by searchers
-  int* m_found_at;
+  impl::PivotSearch<Real> m_search;
   int* m_exchanges;
   int* m_row_scale;  ///< exponents
   int* m_column_scale;

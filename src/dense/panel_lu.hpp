@@ -3,15 +3,9 @@
 #pragma once
 #include <prekond/core/version.hpp>
 #include "dense/panel_cholesky.hpp"
+#include "dense/pivot_search.hpp"
 
 namespace prekond {
-
-/// How PanelLu chooses the pivot of a column.
-enum class Pivoting {
-  rows,  ///< the largest entry on or below the diagonal: any nonsingular matrix is factored
-  none   ///< the diagonal entry; an index whose pivot is too small is left out, as if row and column were not
-         ///< there
-};
 
 /// LU factorisation of a dense general matrix of order m by a lane group, P B = L U with unit lower
 /// triangular L, in panels of 8 columns (right-looking), and the solves for rows and columns of B^-1.
@@ -37,32 +31,30 @@ template <class Real>
 class PanelLu {
  public:
   static constexpr int panel = 8;
-  static constexpr int max_searchers = 32;
 
   KOKKOS_FORCEINLINE_FUNCTION static constexpr int padded(int m) { return (m + panel - 1) / panel * panel; }
 
-  /// Of the factorisation's arrays for a matrix of order m, a multiple of 16.
+  /// Bytes of the arrays for a matrix of order m, a multiple of 16.
   KOKKOS_FUNCTION static std::size_t bytes(int m) { return PanelLu(nullptr, m).m_bytes; }
 
   /// \pre `base` is aligned to 16 bytes
   KOKKOS_FUNCTION PanelLu(char* base, int m) : m_length(m), m_order(padded(m)) {
     const auto order = static_cast<std::size_t>(m_order);
     std::size_t end = 0;
-    m_entries = place<Real>(base, end, order * (order + 4));
-    m_reciprocals = place<Real>(base, end, order);
-    m_largest = place<Real>(base, end, order);
-    m_found = place<Real>(base, end, max_searchers);
-    m_found_rows = place<int>(base, end, max_searchers);
-    m_permutation = place<int>(base, end, order);
-    m_exchanges = place<int>(base, end, panel);
-    m_dropped = place<DroppedPivots<Real>>(base, end, 1);
+    m_entries = impl::place_array<Real>(base, end, order * (order + 4));
+    m_reciprocals = impl::place_array<Real>(base, end, order);
+    m_largest = impl::place_array<Real>(base, end, order);
+    m_search = impl::PivotSearch<Real>(base, end);
+    m_permutation = impl::place_array<int>(base, end, order);
+    m_exchanges = impl::place_array<int>(base, end, panel);
+    m_dropped = impl::place_array<DroppedPivots<Real>>(base, end, 1);
     m_bytes = end;
   }
 
   /// Entry (i, j) of B before `factor`.
   KOKKOS_FORCEINLINE_FUNCTION Real& operator()(int i, int j) const { return column(j)[i]; }
 
-  /// B = 0, with ones on the diagonal behind row m; nothing is dropped yet.
+  /// B = 0, with ones on the diagonal after row m; nothing is dropped yet.
   template <class LaneGroup>
   KOKKOS_FUNCTION void clear(const LaneGroup& lane_group) const {
     if constexpr (shares_loops<LaneGroup>) {
@@ -131,7 +123,7 @@ class PanelLu {
   template <class LaneGroup>
   KOKKOS_FUNCTION void solve_transposed(const LaneGroup& lane_group, int index, Real* x, Real* y,
                                         Real* work) const {
-    const int first = index / panel * panel;  // what is before it is zero
+    const int first = index / panel * panel;  // x is zero before it
     lane_group.region([&](int lane) {
       for (int k = lane; k < m_order; k += lane_group.size()) {
         y[k] = k == index ? Real(1) : Real(0);
@@ -157,7 +149,7 @@ class PanelLu {
   enum class Part { lower, lower_transposed, upper, upper_transposed };
   template <Part part>
   static constexpr bool is_transposed = part == Part::lower_transposed || part == Part::upper_transposed;
-  /// Are its unknowns found from the first on?
+  /// Whether its unknowns are found from the first on.
   template <Part part>
   static constexpr bool is_forward = part == Part::lower || part == Part::upper_transposed;
   template <Part part>
@@ -184,13 +176,6 @@ class PanelLu {
   /// Below it a pivot's reciprocal, or what rounding does to it, is out of range.
   static constexpr Real tiny = sizeof(Real) == 4 ? Real(0x1p-100f) : Real(0x1p-960);
 
-  template <class T>
-  KOKKOS_FORCEINLINE_FUNCTION static T* place(char* base, std::size_t& end, std::size_t n) {
-    const std::size_t begin = end;
-    end += (n * sizeof(T) + 15) / 16 * 16;
-    return base ? reinterpret_cast<T*>(base + begin) : nullptr;
-  }
-
   KOKKOS_FORCEINLINE_FUNCTION Real* column(int j) const {
     return m_entries + static_cast<std::size_t>(j) * (m_order + 4);
   }
@@ -207,7 +192,7 @@ class PanelLu {
     });
   }
 
-  /// Columns of the panel that are not padding.
+  /// The number of the panel's columns that are not padding.
   KOKKOS_FORCEINLINE_FUNCTION int columns_of(int j0) const {
     return m_length - j0 < panel ? m_length - j0 : panel;
   }
@@ -217,7 +202,7 @@ class PanelLu {
                                     Pivoting pivoting) const {
     const int columns = columns_of(j0);
     for (int c = 0; c < columns; ++c) {
-      if (pivoting == Pivoting::rows) search(lane_group, j0 + c);
+      if (pivoting == Pivoting::rows) m_search.search(lane_group, column(j0 + c), j0 + c, m_length);
       exchange(lane_group, j0, c, floor, pivoting);
       eliminate(lane_group, j0, c);
     }
@@ -247,7 +232,7 @@ class PanelLu {
   }
 
   /// Applies the panels of the columns [begin, end) to the 8 columns from j on. (All exchanges come first:
-  /// the panels' own rows have been exchanged by those behind them.)
+  /// the panels' own rows have been exchanged by those after them.)
   KOKKOS_FUNCTION void apply_panels(int begin, int end, const int* exchanges, int j) const {
     constexpr int R = host_vector;
     for (int c = 0; c < panel; ++c)
@@ -259,66 +244,25 @@ class PanelLu {
     }
   }
 
-  template <class LaneGroup>
-  KOKKOS_FORCEINLINE_FUNCTION static int num_searchers(const LaneGroup& lane_group) {
-    return lane_group.size() < max_searchers ? lane_group.size() : max_searchers;
-  }
-
-  /// A searcher's largest entry of column j on or below the diagonal.
-  template <class LaneGroup>
-  KOKKOS_FUNCTION void search(const LaneGroup& lane_group, int j) const {
-    const int searchers = num_searchers(lane_group);
-    lane_group.region([&](int lane) {
-      if (lane >= searchers) return;
-      Real best = -1;  // what is not a number is never taken
-      int row = m_length;
-      for (int i = j + lane; i < m_length; i += searchers) {
-        const Real size = Kokkos::abs(column(j)[i]);
-        if (size > best) {
-          best = size;
-          row = i;
-        }
-      }
-      m_found[lane] = best;
-      m_found_rows[lane] = row;
-    });
-  }
-
-  KOKKOS_FUNCTION int best_of(int searchers, int j) const {
-    Real best = -1;
-    int row = m_length;
-    for (int k = 0; k < searchers; ++k) {
-      if (!(m_found[k] > best || (m_found[k] == best && m_found_rows[k] < row))) continue;
-      best = m_found[k];
-      row = m_found_rows[k];
-    }
-    return row < m_length ? row : j;
-  }
-
   /// Brings the pivot of column j0 + c to its place, within the panel.
   template <class LaneGroup>
   KOKKOS_FUNCTION void exchange(const LaneGroup& lane_group, int j0, int c, Real floor,
                                 Pivoting pivoting) const {
     const int j = j0 + c;
-    const int searchers = num_searchers(lane_group);
     lane_group.region([&](int lane) {
       if (lane >= panel) return;
-      const int row = pivoting == Pivoting::rows ? best_of(searchers, j) : j;
+      const int row = pivoting == Pivoting::rows ? m_search.best(lane_group, j, m_length) : j;
       for (int d = lane; d < panel; d += lane_group.size()) {
         Real* entries = column(j0 + d);
-        const Real pivot = entries[row];
-        entries[row] = entries[j];
-        entries[j] = pivot;
-        if (d == c) take_pivot(j, c, row, pivot, floor);
+        impl::exchange(entries[row], entries[j]);
+        if (d == c) take_pivot(j, c, row, entries[j], floor);
       }
     });
   }
 
   KOKKOS_FUNCTION void take_pivot(int j, int c, int row, Real pivot, Real floor) const {
     m_exchanges[c] = row;
-    const int other = m_permutation[row];
-    m_permutation[row] = m_permutation[j];
-    m_permutation[j] = other;
+    impl::exchange(m_permutation[row], m_permutation[j]);
     // Not a number is not above the floor either.
     const Real size = Kokkos::abs(pivot);
     const bool sound = size > floor * m_largest[j] && size > tiny && Kokkos::isfinite(pivot);
@@ -360,11 +304,7 @@ class PanelLu {
   KOKKOS_FORCEINLINE_FUNCTION void exchange_column(int j0, const int* exchanges, int j) const {
     Real* entries = column(j);
     const int columns = columns_of(j0);
-    for (int c = 0; c < columns; ++c) {
-      const Real moved = entries[j0 + c];
-      entries[j0 + c] = entries[exchanges[c]];
-      entries[exchanges[c]] = moved;
-    }
+    for (int c = 0; c < columns; ++c) impl::exchange(entries[j0 + c], entries[exchanges[c]]);
   }
 
   /// U[J, j] = L[J, J]^-1 B[J, j] for the panel's rows J.
@@ -381,7 +321,7 @@ class PanelLu {
     for (int r = 0; r < panel; ++r) entries[j0 + r] = x[r];
   }
 
-  /// B[I, K] -= L[I, J] U[J, K] for the rows and columns behind the panel.
+  /// B[I, K] -= L[I, J] U[J, K] for the rows and columns after the panel.
   template <class LaneGroup>
   KOKKOS_FUNCTION void update_rest(const LaneGroup& lane_group, int j0) const {
     constexpr int R = rows_at_once<LaneGroup>;
@@ -469,8 +409,7 @@ class PanelLu {
   Real* m_entries;
   Real* m_reciprocals;  ///< 1 / U_jj; 0: too small
   Real* m_largest;
-  Real* m_found;
-  int* m_found_rows;
+  impl::PivotSearch<Real> m_search;
   int* m_permutation;  ///< row k of P B is row m_permutation[k] of B
   int* m_exchanges;    ///< of the panel
   DroppedPivots<Real>* m_dropped;

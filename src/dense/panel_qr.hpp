@@ -3,6 +3,7 @@
 #pragma once
 #include <prekond/core/version.hpp>
 #include "dense/panel_cholesky.hpp"
+#include "dense/place_array.hpp"
 
 namespace prekond {
 
@@ -12,12 +13,12 @@ namespace prekond {
 ///
 /// Storage: B and c, column-major, lanes running along the rows. The reflectors H = I - tau v v^T are kept as
 /// v = x - beta e, so that a column becomes its own reflector; of a panel of them V, the product is applied
-/// as c - V y, where y comes from V^T c by a substitution with the lower triangle of V^T V. What a panel has
-/// of R lies in a block of 8 x 8 beside, and V has zeros there. A panel may be worked on in a buffer of its
+/// as c - V y, where y comes from V^T c by a substitution with the lower triangle of V^T V. A panel's part
+/// of R lies in a separate block of 8 x 8, and V has zeros there. A panel may be worked on in a buffer of its
 /// own (in scratch, where B is not); then V lives no longer than the panel.
 ///
 /// One vector of lanes factors a panel, with three barriers of its own and one pass over the panel for the
-/// products and one for the update a column; the vectors of a lane group share the columns behind the panel,
+/// products and one for the update a column; the vectors of a lane group share the columns after the panel,
 /// each two at a time (one on the host), in two passes a panel: two barriers of the lane group a panel. With
 /// a HostThreadGroup one thread factors a panel, and the threads share the other columns: each takes two of
 /// them through 8 panels while they are in its caches.
@@ -36,30 +37,30 @@ class PanelQr {
   static constexpr int panel = 8;
   static constexpr int host_rows = host_vector_bytes / int(sizeof(Real));
 
-  /// What there is room for.
+  /// The sizes that there is room for.
   struct Shape {
     int n1;
     int n2;
-    int panels;  ///< of a growing system each growth begins a new one, and V is kept
+    int panels;  ///< each growth of a growing system begins a new one, and V is kept
     bool keeps;
   };
-  /// Of a system that is factored at once.
+  /// The shape of a system that is factored at once.
   KOKKOS_FORCEINLINE_FUNCTION static constexpr Shape shape_of(int n1, int n2) {
     return {n1, n2, (n2 + panel - 1) / panel, false};
   }
 
-  /// Of the arrays of a system, a multiple of 16.
+  /// Bytes of the arrays of a system, a multiple of 16.
   KOKKOS_FUNCTION static std::size_t bytes(const Shape& shape) {
     return bytes_beside_entries(shape) + entry_bytes(shape);
   }
   KOKKOS_FUNCTION static std::size_t bytes_beside_entries(const Shape& shape) {
     return PanelQr(nullptr, nullptr, shape, nullptr).m_bytes;
   }
-  /// Of B and c alone.
+  /// Bytes of B and c.
   KOKKOS_FUNCTION static std::size_t entry_bytes(const Shape& shape) {
     return ((static_cast<std::size_t>(shape.n2) + 1) * leading(shape.n1) * sizeof(Real) + 15) / 16 * 16;
   }
-  /// Of a panel's own buffer.
+  /// Bytes of a panel's own buffer.
   KOKKOS_FUNCTION static std::size_t panel_bytes(int n1) { return panel * leading(n1) * sizeof(Real); }
 
   /// Arrays of `bytes(shape)`, which begin with the entries. \pre `base` is aligned to 16 bytes
@@ -77,12 +78,12 @@ class PanelQr {
         m_entries(reinterpret_cast<Real*>(entries)) {
     const auto panels = static_cast<std::size_t>(shape.panels), n2 = static_cast<std::size_t>(shape.n2);
     std::size_t end = 0;
-    m_blocks = place<Real>(base, end, panels * panel * panel);
-    m_grams = place<Real>(base, end, (keeps_grams() ? panels : 1) * panel * panel);
-    m_reciprocals = place<Real>(base, end, n2);
-    m_norms = place<Real>(base, end, n2);
-    m_panels = place<Panel>(base, end, panels);
-    m_dropped = place<DroppedPivots<Real>>(base, end, 1);
+    m_blocks = impl::place_array<Real>(base, end, panels * panel * panel);
+    m_grams = impl::place_array<Real>(base, end, (keeps_grams() ? panels : 1) * panel * panel);
+    m_reciprocals = impl::place_array<Real>(base, end, n2);
+    m_norms = impl::place_array<Real>(base, end, n2);
+    m_panels = impl::place_array<Panel>(base, end, panels);
+    m_dropped = impl::place_array<DroppedPivots<Real>>(base, end, 1);
     m_bytes = end;
   }
 
@@ -116,7 +117,7 @@ class PanelQr {
     return append_panels(lane_group, 0, 0, m_rhs, 0, floor);
   }
 
-  /// Factors the columns [begin, end), behind which there are none yet, as the panels from `first_panel` on,
+  /// Factors the columns [begin, end), after which there are none yet, as the panels from `first_panel` on,
   /// after those before, and applies them to c. `rank` is that of the columns before. \returns the rank \pre
   /// the shape keeps V
   template <class LaneGroup>
@@ -164,7 +165,7 @@ class PanelQr {
   KOKKOS_FORCEINLINE_FUNCTION const DroppedPivots<Real>& dropped() const { return *m_dropped; }
   KOKKOS_FORCEINLINE_FUNCTION bool is_dropped(int j) const { return m_reciprocals[j] == 0; }
   KOKKOS_FORCEINLINE_FUNCTION int rows() const { return m_rows; }
-  /// Of a growing system: how many of its rows there are. What lies behind them has to be zero.
+  /// Sets the number of rows of a growing system. \pre the entries after them are zero
   KOKKOS_FORCEINLINE_FUNCTION void set_rows(int rows) { m_rows = rows; }
 
  private:
@@ -181,27 +182,20 @@ class PanelQr {
   static constexpr int columns_at_once = LaneGroup::width == 1 ? 1 : 2;
 
   KOKKOS_FORCEINLINE_FUNCTION static int smaller(int a, int b) { return a < b ? a : b; }
-  /// A lane's last rows may be behind the end, where there are zeros.
+  /// A lane's last rows may be after the end, where there are zeros.
   KOKKOS_FORCEINLINE_FUNCTION static std::size_t leading(int n1) {
     return static_cast<std::size_t>(n1) + (Rows > 1 ? Rows : 0);
-  }
-
-  template <class T>
-  KOKKOS_FORCEINLINE_FUNCTION static T* place(char* base, std::size_t& end, std::size_t n) {
-    const std::size_t begin = end;
-    end += (n * sizeof(T) + 15) / 16 * 16;
-    return base ? reinterpret_cast<T*>(base + begin) : nullptr;
   }
 
   KOKKOS_FORCEINLINE_FUNCTION Real* column(int j) const {
     return m_entries + static_cast<std::size_t>(j) * m_leading;
   }
-  /// Where V's columns are.
+  /// Column k of V in the panel.
   KOKKOS_FORCEINLINE_FUNCTION Real* panel_column(const Panel& p, int k) const {
     return (m_buffer ? m_buffer : column(p.begin)) + static_cast<std::size_t>(k) * m_leading;
   }
-  /// From V's column l on to the next; of a panel that has fewer than 8 the last one stands for those it
-  /// lacks. (One pointer that moves takes fewer registers than eight.)
+  /// Moves from V's column l to the next. A panel of fewer than 8 columns stays at its last one. (One pointer
+  /// that moves takes fewer registers than eight.)
   template <class Pointer>
   KOKKOS_FORCEINLINE_FUNCTION void advance(const Panel& p, int l, Pointer& v) const {
     if (l + 1 < p.count) v += m_leading;
@@ -269,7 +263,7 @@ class PanelQr {
   /// Panels that a HostThreadGroup applies to the others at a time.
   static constexpr int panels_at_once = 8;
 
-  /// Factors as many of the columns [begin, end) as are done at a time, and applies them to those behind.
+  /// Factors as many of the columns [begin, end) as are done at a time, and applies them to those after them.
   template <class LaneGroup>
   KOKKOS_FUNCTION int append_columns(const LaneGroup& lane_group, int first_panel, int begin, int end,
                                      int rank, Real floor) const {
@@ -278,10 +272,10 @@ class PanelQr {
     int last_panel = first_panel;
     for (int j = begin; j < own_end; j += panel, ++last_panel)
       rank = append_panel(lane_group, last_panel, j, smaller(panel, own_end - j), own_end, rank, floor);
-    const int behind = end - own_end;
-    for_each_by_vectors(lane_group, (behind + 1) / 2, [&](const auto& vector, int pair) {
+    const int rest = end - own_end;
+    for_each_by_vectors(lane_group, (rest + 1) / 2, [&](const auto& vector, int pair) {
       Real* const first = column(own_end + 2 * pair);
-      if (2 * pair + 1 < behind) {
+      if (2 * pair + 1 < rest) {
         Real* const targets[2] = {first, first + m_leading};
         apply_panels(vector, first_panel, last_panel, targets);
       } else {
@@ -365,7 +359,7 @@ class PanelQr {
     });
   }
 
-  /// Column c becomes its reflector, which is applied to those behind it in the panel.
+  /// Column c becomes its reflector, which is applied to those after it in the panel.
   template <class Vector>
   KOKKOS_FUNCTION void eliminate(const Vector& vector, int k, const Panel& p, int c, int row, Real norm,
                                  const Real (&dots)[panel]) const {
@@ -544,7 +538,7 @@ class PanelQr {
   bool m_keeps;
   Real* m_buffer;
   Real* m_entries;
-  std::size_t m_bytes;  ///< beside the entries
+  std::size_t m_bytes;  ///< without the entries
   Real* m_blocks;       ///< of R, 8 x 8 a panel, by rows
   Real* m_grams;        ///< V^T V below the diagonal, and tau on it
   Real* m_reciprocals;  ///< 1 / R_jj; 0: dropped

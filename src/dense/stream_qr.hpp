@@ -7,7 +7,7 @@
 
 namespace prekond {
 
-/// What StreamQr's lanes show each other, and its memory.
+/// The data that StreamQr's lanes share, and its memory.
 template <class Real, int Rows>
 struct StreamLayout {
   static constexpr int in_pack = 16 / int(sizeof(Real));
@@ -23,7 +23,7 @@ struct StreamLayout {
     Pack unused;    ///< the two lie in other banks
   };
 
-  /// Of what is shown, and of R; multiples of 16.
+  /// Bytes of the shared data and of R; multiples of 16.
   static constexpr std::size_t shown_bytes = 2 * sizeof(Shown);
   KOKKOS_FUNCTION static std::size_t r_bytes(int n2) {
     const auto n = static_cast<std::size_t>(n2);
@@ -35,11 +35,11 @@ struct StreamLayout {
 /// the least-squares problem min ||B x - c||_2 of full rank, for any n1, in memory that does not depend on
 /// n1.
 ///
-/// R of the rows so far, with Q^T c beside it, lies in memory; a block of `Rows` rows lies in the registers
-/// of the lanes, column c in lane c mod size. Appending the block makes [R; block] upper triangular again:
-/// reflector j has R_jj and column j of the block, v = (R_jj - beta, x), so that it changes row j of R and
-/// the block alone. A lane needs no sums from others: the owner of column j shows it to all of them, and each
-/// has the product with its own column, and the update of it, in its registers.
+/// R of the rows so far lies in memory, with Q^T c as its last column; a block of `Rows` rows lies in the
+/// registers of the lanes, column c in lane c mod size. Appending the block makes [R; block] upper triangular
+/// again: reflector j has R_jj and column j of the block, v = (R_jj - beta, x), so that it changes row j of R
+/// and nothing else but the block. A lane needs no sums from others: the owner of column j shows it to all of
+/// them, and each has the product with its own column, and the update of it, in its registers.
 ///
 /// Two barriers a column and block; lanes are idle for columns that are done with, half of the time. Cost: 2
 /// n1 n2^2 operations, those of a block without the columns before its first entry. Memory: n2 (n2 + 3) / 2
@@ -57,8 +57,8 @@ class StreamQr {
   /// zero.
   static constexpr Real tiny = sizeof(Real) == 4 ? Real(0x1p-60f) : Real(0x1p-500);
 
-  /// Rows of B and c: entries[s][r] is that of column lane + s * size, which is c for n2. What is in columns
-  /// behind it is not looked at.
+  /// Rows of B and c: entries[s][r] is that of column lane + s * size, which is c for n2. Columns after
+  /// c are not read.
   struct Block {
     Real entries[Sets][Rows];
   };
@@ -92,7 +92,7 @@ class StreamQr {
   /// Entry (j, c), j <= c, of R; of Q^T c where c is n2.
   KOKKOS_FORCEINLINE_FUNCTION Real& operator()(int j, int c) const { return m_r[row_begin(j) + c]; }
 
-  /// R x = Q^T c: x[s] is the unknown lane + s * size, or 0 behind the last one. \pre no R_jj is zero
+  /// R x = Q^T c: x[s] is the unknown lane + s * size, or 0 after the last one. \pre no R_jj is zero
   KOKKOS_FUNCTION void solve(Real (&x)[Sets]) const {
     Real rest[Sets], reciprocals[Sets];
 #pragma unroll
@@ -124,7 +124,7 @@ class StreamQr {
   KOKKOS_FORCEINLINE_FUNCTION int column(int s) const {
     return m_lane_group.lane() + s * m_lane_group.size();
   }
-  /// Of row j, less j: its first entry is R_jj.
+  /// The place of row j less j, as its first entry is R_jj.
   KOKKOS_FORCEINLINE_FUNCTION std::size_t row_begin(int j) const {
     return static_cast<std::size_t>(j * (m_n2 + 1) - j * (j - 1) / 2 - j);
   }
@@ -156,7 +156,7 @@ class StreamQr {
   /// The columns from j on; those of the sets before `Set` are done with.
   template <int Set>
   KOKKOS_FORCEINLINE_FUNCTION void eliminate_from(Block& block, int j, Real* row, Real (&tops)[Sets]) const {
-    const int behind = (Set + 1) * m_lane_group.size(), end = behind < m_n2 ? behind : m_n2;
+    const int next = (Set + 1) * m_lane_group.size(), end = next < m_n2 ? next : m_n2;
     for (; j < end; ++j) {
       eliminate<Set>(block, j, row, tops);
       row += m_n2 - j;

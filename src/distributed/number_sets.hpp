@@ -81,7 +81,7 @@ void sort_numbers(const Space& space, const Numbers<Space>& list) {
   if (descents > 0) Kokkos::sort(space, list);
 }
 
-/// Those that `known` has not.
+/// The numbers that `known` has not.
 template <class Space>
 struct TakeUnknown {
   NumbersView<Space> list;
@@ -106,7 +106,7 @@ struct TakeFirst {
   }
 };
 
-/// What `take(result)`, for a scan over `size` numbers, takes.
+/// The numbers that `take(result)`, for a scan over `size` numbers, takes.
 template <class Space, class MakeScan>
 Numbers<Space> taken(const Space& space, std::size_t size, const MakeScan& take) {
   const FlatPolicy<Space> all(space, 0, size);
@@ -131,7 +131,7 @@ Numbers<Space> new_numbers(const Space& space, const NumbersView<Space>& list,
   });
 }
 
-/// Each of `list` behind those of both lists that are less.
+/// Each of `list` after those of both lists that are less.
 template <class Space>
 struct MergeNumbers {
   NumbersView<Space> list, other;

@@ -45,7 +45,7 @@ class NoRowExchange : public RowExchange<Scalar, Space> {
 
 }  // namespace impl
 
-/// The matrix of a rank that is alone, so that one source serves it and many ranks. Row i has the global
+/// The matrix of a single rank, so that one source serves it and many ranks. Row i has the global
 /// number i.
 template <class Scalar, class Space>
 class OneRankMatrix : public DistributedMatrix<Scalar, Space> {

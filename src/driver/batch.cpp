@@ -31,7 +31,8 @@ const std::vector<OwnOption>& own_options() {
       {"kappa", true, {"idr"}},
       {"lanes", true, {}},
       {"scratch", true, {}},
-      {"spill_budget", true, {}},
+      {"workspace_budget", true, {}},
+      {"spill_budget", true, {}},  // its former name
       {"sweeps", false, {"par_ilu"}},
       {"power", false, {"isai", "fsai", "ilu_isai"}},
       {"block_size", false, {"block_jacobi"}},

@@ -3,7 +3,7 @@
 #include "kokkos_session.hpp"
 
 #include <prekond/core/devices.hpp>
-#include <prekond/core/threads.hpp>
+#include <prekond/core/impl/threads.hpp>
 #include <prekond/core/version.hpp>
 #include <prekond/core/views.hpp>
 

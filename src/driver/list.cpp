@@ -30,21 +30,48 @@ struct Section {
   std::vector<Entry> entries;
 };
 
-template <class Product>
-std::string note_of(const RegistryLine<Product>& line) {
-  if (line.properties.needs_spd) return "for symmetric positive definite matrices";
-  return line.properties.symmetry == Symmetry::nonsymmetric
+template <class Base>
+std::string note_of(const RegistryEntry<Base>& entry) {
+  if (entry.properties.needs_spd) return "for symmetric positive definite matrices";
+  return entry.properties.symmetry == Symmetry::nonsymmetric
              ? "for general matrices; it is not symmetric, which conjugate gradients need"
              : "";
 }
 
-template <class Product>
-std::vector<Entry> entries_of(const Registry<Product>& registry) {
+/// "level=1, modified=true"
+std::string preset_text(const OptionMap& preset) {
+  std::string text;
+  for (const auto& [name, value] : preset) text += (text.empty() ? "" : ", ") + name + "=" + to_string(value);
+  return text;
+}
+
+/// "ick (level=1), mic0 (modified=true)"
+template <class Base>
+std::string aliases_of(const Registry<Base>& registry, const std::string& name) {
+  std::string text;
+  for (const auto& entry : registry)
+    if (entry.alias_of == name)
+      text += (text.empty() ? "" : ", ") + entry.name + " (" + preset_text(entry.preset) + ")";
+  return text;
+}
+
+template <class Base>
+std::vector<Entry> entries_of(const Registry<Base>& registry) {
   std::vector<Entry> entries;
-  for (const auto& line : registry) {
-    const std::shared_ptr<Configurator<Product>> configurator = line.configure()->resolved();
-    entries.push_back(
-        {line.name, line.summary, line.paper, note_of(line), configurator->fields().list(), configurator});
+  for (const auto& known : registry) {
+    const std::shared_ptr<Configurator<Base>> configurator = known.configure()->resolved();
+    std::string note = note_of(known);
+    if (!known.alias_of.empty())
+      note = "an alias of " + known.alias_of + " with " + preset_text(known.preset) +
+             (note.empty() ? "" : "; " + note);
+    entries.push_back({.name = known.name,
+                       .summary = known.summary,
+                       .paper = known.paper,
+                       .note = note,
+                       .aliases = aliases_of(registry, known.name),
+                       .is_alias = !known.alias_of.empty(),
+                       .fields = configurator->fields().list(),
+                       .keeper = configurator});
   }
   return entries;
 }
@@ -52,8 +79,11 @@ std::vector<Entry> entries_of(const Registry<Product>& registry) {
 std::vector<Entry> generator_entries() {
   std::vector<Entry> entries;
   for (const auto& info : generator_list()) {
-    entries.push_back({info.name, info.summary, "", "written " + info.name + ":SIZE[,key=value...]",
-                       info.options.list(), info.defaults});
+    entries.push_back({.name = info.name,
+                       .summary = info.summary,
+                       .note = "written " + info.name + ":SIZE[,key=value...]",
+                       .fields = info.options.list(),
+                       .keeper = info.defaults});
   }
   return entries;
 }
@@ -66,7 +96,10 @@ std::vector<Section> sections() {
 
 void print_names(const Section& section, const std::string& margin) {
   std::vector<std::vector<std::string>> rows;
-  for (const auto& entry : section.entries) rows.push_back({margin + entry.name, entry.summary});
+  for (const auto& entry : section.entries)
+    if (!entry.is_alias)
+      rows.push_back({margin + entry.name,
+                      entry.summary + (entry.aliases.empty() ? "" : "; aliases: " + entry.aliases)});
   print_table(rows);
 }
 
@@ -74,6 +107,7 @@ void print_entry(const Entry& entry) {
   std::printf("%s: %s\n", entry.name.c_str(), entry.summary.c_str());
   if (!entry.paper.empty()) std::printf("paper: %s\n", entry.paper.c_str());
   if (!entry.note.empty()) std::printf("%s\n", entry.note.c_str());
+  if (!entry.aliases.empty()) std::printf("aliases: %s\n", entry.aliases.c_str());
   if (entry.fields.empty()) {
     std::printf("no options\n");
     return;

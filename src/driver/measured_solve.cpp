@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "measured_solve.hpp"
 
-#include <prekond/core/workspace.hpp>
+#include <prekond/core/preconditioner.hpp>
 #include <prekond/precond/several_devices.hpp>
 
 #include <algorithm>

@@ -43,17 +43,17 @@ void add_word(std::string& words, const std::string& word) {
 /// The options, one at a time in addition to `chosen`, that make a preconditioner one for the solver.
 template <class Scalar>
 std::vector<std::pair<std::string, std::string>> choices_for(
-    const Properties& solver, const RegistryLine<AnyPreconditioner<Scalar>>& line,
+    const Properties& solver, const RegistryEntry<AnyPreconditioner<Scalar>>& entry,
     const OptionMap& chosen = {}) {
   std::vector<std::pair<std::string, std::string>> choices;
-  for (const auto& field : line.configure()->fields().list()) {
+  for (const auto& field : entry.configure()->fields().list()) {
     if (field.kind != "choice") continue;
     for (std::string choice : split(field.range, '|')) {
       std::erase(choice, ' ');
       OptionMap options = chosen;
       options[field.name] = choice;
-      const auto configurator = line.configure();
-      configurator->fields().set(options, line.name);
+      const auto configurator = entry.configure();
+      configurator->fields().set(options, entry.name);
       if (go_together(solver, configurator->properties())) choices.emplace_back(field.name, choice);
     }
   }
@@ -74,14 +74,14 @@ OptionMap chosen_by(const Method<Scalar>& method) {
 template <class Scalar>
 void refuse_variable(const Method<Scalar>& method) {
   std::string solvers, options;
-  for (const auto& line : solver_registry<Scalar, Space>())
-    if (go_together(line.properties, method.precond_properties)) add_word(solvers, line.name);
+  for (const auto& entry : solver_registry<Scalar, Space>())
+    if (go_together(entry.properties, method.precond_properties)) add_word(solvers, entry.name);
   if (method.precond_properties.symmetry != Symmetry::nonsymmetric)
     add_word(solvers, "for symmetric positive definite matrices cg with flexible=true");
-  for (const auto& line : preconditioner_registry<Scalar, Space>())
-    if (line.name == method.precond_name)
+  for (const auto& entry : preconditioner_registry<Scalar, Space>())
+    if (entry.name == method.precond_name)
       for (const auto& [option, choice] :
-           choices_for<Scalar>(method.solver_properties, line, chosen_by<Scalar>(method)))
+           choices_for<Scalar>(method.solver_properties, entry, chosen_by<Scalar>(method)))
         add_word(options, option + "=" + choice);
   throw OptionError("the preconditioner '" + method.precond_name +
                     "' is another operator for another vector with these options, and the solver '" +
@@ -109,19 +109,19 @@ void check_combination(const Method<Scalar>& method) {
   if (go_together(solver, method.precond_properties)) return;
   if (method.precond_properties.is_variable && !solver.is_flexible) refuse_variable(method);
   std::string others, solvers, because;
-  for (const auto& line : preconditioner_registry<Scalar, Space>()) {
-    if (go_together(solver, line.properties)) {
-      add_word(others, line.name);
+  for (const auto& entry : preconditioner_registry<Scalar, Space>()) {
+    if (go_together(solver, entry.properties)) {
+      add_word(others, entry.name);
       continue;
     }
-    for (const auto& [option, choice] : choices_for<Scalar>(solver, line)) {
-      add_word(others, line.name + " with " + option + "=" + choice);
-      if (line.name == method.precond_name)
+    for (const auto& [option, choice] : choices_for<Scalar>(solver, entry)) {
+      add_word(others, entry.name + " with " + option + "=" + choice);
+      if (entry.name == method.precond_name)
         because = " with " + option + "=" + to_string(method.precond_options.at(option));
     }
   }
-  for (const auto& line : solver_registry<Scalar, Space>())
-    if (go_together(line.properties, method.precond_properties)) add_word(solvers, line.name);
+  for (const auto& entry : solver_registry<Scalar, Space>())
+    if (go_together(entry.properties, method.precond_properties)) add_word(solvers, entry.name);
   throw OptionError("the solver '" + method.solver_name + "' needs a symmetric preconditioner, and '" +
                     method.precond_name + "'" + because + " is not symmetric; choose one of " + others +
                     (solvers.empty() ? "" : ", or one of the solvers " + solvers));
@@ -132,14 +132,15 @@ Method<Scalar> choose_method(const Settings& settings, const std::string& precon
                              const OptionMap& precond_options) {
   // Not every algorithm takes complex matrices.
   const std::string kind_of_matrix = is_complex<Scalar> ? " for complex matrices" : "";
-  RegistryLine<AnySolver<Scalar>> solver_line;
-  RegistryLine<AnyPreconditioner<Scalar>> precond_line;
+  RegistryEntry<AnySolver<Scalar>> solver_entry;
+  RegistryEntry<AnyPreconditioner<Scalar>> precond_entry;
   at_origin(settings.origins, "solver", [&] {
-    solver_line = find_line(solver_registry<Scalar, Space>(), settings.solver, "solver" + kind_of_matrix);
+    solver_entry =
+        find_registered(solver_registry<Scalar, Space>(), settings.solver, "solver" + kind_of_matrix);
   });
   at_origin(settings.origins, "precond", [&] {
-    precond_line =
-        find_line(preconditioner_registry<Scalar, Space>(), precond, "preconditioner" + kind_of_matrix);
+    precond_entry =
+        find_registered(preconditioner_registry<Scalar, Space>(), precond, "preconditioner" + kind_of_matrix);
   });
   Method<Scalar> method;
   method.solver_name = settings.solver;

@@ -6,7 +6,7 @@
 #include <prekond/distributed/distributed_matrix.hpp>
 #include <prekond/matrix/csr_matrix.hpp>
 #include <prekond/matrix/io/matrix_market.hpp>
-#include <prekond/matrix/near_null_space.hpp>
+#include <prekond/matrix/matrix_source.hpp>
 
 #include <memory>
 #include <optional>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "report.hpp"
 
-#include <prekond/core/complexity.hpp>
+#include <prekond/core/report.hpp>
 #include <prekond/core/version.hpp>
 
 #include "atomic_file.hpp"

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "rows_of_ranks.hpp"
 
+#include <prekond/pattern/impl/symmetrize.hpp>
 #include <prekond/pattern/partition.hpp>
-#include <prekond/pattern/symmetrize.hpp>
 #include "distributed/row_partition.hpp"
 
 #include "messages_mpi.hpp"

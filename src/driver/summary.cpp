@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "summary.hpp"
 
-#include <prekond/core/complexity.hpp>
+#include <prekond/core/report.hpp>
 
 #include "near_null_space.hpp"
 #include "text.hpp"

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// Kernels on a vector and the columns of a basis V. A team has a tile of rows; inner products leave a
-/// partial sum for each tile, which a second kernel adds in the order of the tiles: same bits for any number
-/// of threads.
+/// partial sum for each tile, and a second kernel adds these in the order of the tiles, which gives the same
+/// bits for any number of threads.
 #include <prekond/core/scalar.hpp>
 #include <prekond/core/views.hpp>
 
@@ -16,8 +16,8 @@
 
 namespace prekond::krylov {
 
-/// w = (w - V h) / norm with norm^2 = (w, w) - ||h||^2, by Pythagoras; (w, w) stands behind h. 0 where that
-/// is not positive.
+/// w = (w - V h) / norm with norm^2 = (w, w) - ||h||^2, by Pythagoras; w = 0 where that is not positive. (w,
+/// w) follows h in memory.
 template <class Scalar, class Space>
 struct OrthonormalizeTile {
   using Member = typename Kokkos::TeamPolicy<Space>::member_type;
@@ -46,7 +46,7 @@ struct OrthonormalizeTile {
 };
 
 /// The delayed step: with s = V^H u, z = V^H w, norm^2 = (u, u) - ||s||^2 and t = ((u, w) - s^H z) / norm,
-/// u = (u - V s) / norm and w = (w - V z - u t) / norm. (u, u) stands behind s, (u, w) behind z.
+/// u = (u - V s) / norm and w = (w - V z - u t) / norm. (u, u) follows s in memory, and (u, w) follows z.
 template <class Scalar, class Space>
 struct DelayedTile {
   using Member = typename Kokkos::TeamPolicy<Space>::member_type;
@@ -89,9 +89,9 @@ template <int Sets, class Scalar, class Space>
 struct UpdateBlockTile {
   using Member = typename Kokkos::TeamPolicy<Space>::member_type;
   Basis<Scalar> basis;
-  int columns;  ///< of V, before those of W
+  int columns;  ///< columns of V, which come before those of W
   int block, begin;
-  const Scalar* t;  ///< by columns
+  const Scalar* t;  ///< stored by columns
   const Scalar* c;
   std::int64_t n;
 
@@ -137,7 +137,7 @@ struct CombineTile {
   }
 };
 
-/// Launches the kernels above for vectors of n entries. The working memory is made once, for up to
+/// Launches the kernels above for vectors of n entries. The working memory is allocated once, for up to
 /// `most_values` inner products at a time.
 template <class Scalar, class Space>
 class BasisKernels {
@@ -160,7 +160,7 @@ class BasisKernels {
                    Scalar* w, VectorView<Scalar, Space> result) const {
     project_targets<2>(space, label, basis, columns, {u, w}, result.data());
   }
-  /// result = V^H w for one vector w after the other, columns first .. first + count - 1 of V.
+  /// result = V^H w for each vector w, columns first .. first + count - 1 of V.
   void project_block(const Space& space, const char* label, const Basis<Scalar>& basis, int columns,
                      int first, int count, VectorView<Scalar, Space> result) const {
     const auto w = [&](int c) { return basis.column(first + c); };

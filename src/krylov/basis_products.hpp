@@ -10,8 +10,8 @@
 
 namespace prekond::krylov {
 
-/// V^H w for `Targets` vectors w: the sums over a tile, or over each of its parts. First, where there is an
-/// update: targets[0] -= V update.
+/// V^H w for `Targets` vectors w: the sums over a tile, or over each of its parts. With an update,
+/// targets[0] -= V update comes first.
 template <int Targets, class Scalar, class Space>
 struct ProjectTile {
   using Member = typename Kokkos::TeamPolicy<Space>::member_type;
@@ -27,10 +27,10 @@ struct ProjectTile {
   int update_columns;
   const Scalar* update;
   std::int64_t n;
-  int parts;         ///< of a tile
-  Scalar* partials;  ///< of value q and part t at q tiles parts + t; value = target columns + column
+  int parts;         ///< parts of a tile
+  Scalar* partials;  ///< value q of part t at q tiles parts + t; q = target columns + column
 
-  /// What `parts` has to be: it is a matter of the number of columns alone.
+  /// The value of `parts`, which depends only on the number of columns.
   static int parts_for(int columns) {
     if (is_host_space<Space>) return 1;
     constexpr int vectors = BasisTuning::vectors;
@@ -57,7 +57,7 @@ struct ProjectTile {
     });
   }
 
-  /// Part k of a tile: as many whole rows of lanes as any other, but the last.
+  /// Part k of a tile. All parts but the last have the same number of whole rows of lanes.
   KOKKOS_FUNCTION Tile part_of(Tile tile, int k) const {
     constexpr int lanes = BasisTuning::lanes;
     const std::int64_t rows = ((tile_rows<Space> + parts - 1) / parts + lanes - 1) / lanes * lanes;
@@ -89,7 +89,7 @@ struct ProjectTile {
     });
   }
 
-  /// A few rows at a time, each with sums of its own, so that additions do not wait for each other.
+  /// A few rows at a time, each with separate sums, so that additions do not wait for each other.
   KOKKOS_FUNCTION void sum_on_host(Tile tile, const Scalar* const* v, SumsOf& sums) const {
     constexpr int rows = Targets < BasisTuning::host_rows ? BasisTuning::host_rows / Targets : 1;
     Scalar own[width * Targets][rows] = {};

@@ -14,16 +14,16 @@ struct BasisTuning {
   static constexpr int device_tile = 1024;
   static constexpr int team_threads = 256;
   static constexpr int sum_threads = 512;
-  /// A device's inner products: each of a team's vectors of lanes has some columns of a part of a tile.
+  /// Inner products on a device: each vector of lanes of a team has some columns of a part of a tile.
   static constexpr int vectors = 8;
   static constexpr int lanes = 32;
-  static constexpr int column_bytes = 32;  ///< of one row's entries of those columns: 4 of double
-  static constexpr int lane_bytes = 64;    ///< of a lane's sums, at most
+  static constexpr int column_bytes = 32;  ///< entries of those columns in one row: 4 of double
+  static constexpr int lane_bytes = 64;    ///< limit for the sums of a lane
   static constexpr int most_parts = 8;
-  static constexpr double busy_vectors = 0.8;  ///< of a team's: there are so many parts that these work
-  static constexpr int bytes_of_sums = 64;     ///< of a host thread's sums: 8 columns of double at a time
-  static constexpr int host_rows = 4;          ///< with sums of their own in a host thread; two vectors: half
-  static constexpr int host_columns = 4;       ///< columns that a host thread adds in one pass over a tile
+  static constexpr double busy_vectors = 0.8;  ///< share of a team's vectors that at least work
+  static constexpr int bytes_of_sums = 64;     ///< sums of a host thread: 8 columns of double at a time
+  static constexpr int host_rows = 4;     ///< rows of a host thread with separate sums; half for two vectors
+  static constexpr int host_columns = 4;  ///< columns that a host thread adds in one pass over a tile
 };
 
 /// Column j begins at data + j stride.

@@ -4,12 +4,10 @@
 #include <prekond/krylov/bicgstab.hpp>
 
 #include "core/instantiate.hpp"
+#include "iteration.hpp"
 #include "random_vector.hpp"
-#include "run.hpp"
 
 #include <cmath>
-#include <limits>
-#include <optional>
 #include <vector>
 
 namespace prekond {
@@ -52,14 +50,6 @@ void update_direction(const Space& space, const Vectors<Scalar, Space>& vectors,
       });
 }
 
-/// (r^, v)
-template <class Scalar, class Space>
-void pivot_dot(const Space& space, const Vectors<Scalar, Space>& vectors, VectorView<Scalar, Space> result,
-               const ReduceWorkspace<Scalar, Space>& workspace) {
-  block_reduce<1>(space, "prekond::bicgstab::pivot_dot", vectors.v.extent(0), workspace, result,
-                  impl::DotBody<Scalar, Space>{vectors.shadow, vectors.v});
-}
-
 /// s = r - alpha v, in r's place, and (s, s)
 template <class Scalar, class Space>
 void half_step(const Space& space, const Vectors<Scalar, Space>& vectors,
@@ -70,22 +60,9 @@ void half_step(const Space& space, const Vectors<Scalar, Space>& vectors,
   block_reduce<1>(
       space, "prekond::bicgstab::half_step", r.extent(0), workspace, result,
       KOKKOS_LAMBDA(std::int64_t i, Scalar * sum) {
-        const Scalar alpha = krylov::ratio_or_zero<Scalar>(residual(0), pivot(0));
+        const Scalar alpha = ratio_or_zero<Scalar>(residual(0), pivot(0));
         if (alpha != Scalar(0)) r(i) -= alpha * v(i);
         sum[0] += conjugate(r(i)) * r(i);
-      });
-}
-
-/// (t, s) and (t, t)
-template <class Scalar, class Space>
-void omega_dots(const Space& space, const Vectors<Scalar, Space>& vectors, VectorView<Scalar, Space> result,
-                const ReduceWorkspace<Scalar, Space>& workspace) {
-  const VectorView<const Scalar, Space> s = vectors.r, t = vectors.t;
-  block_reduce<2>(
-      space, "prekond::bicgstab::omega_dots", s.extent(0), workspace, result,
-      KOKKOS_LAMBDA(std::int64_t i, Scalar * sum) {
-        sum[0] += conjugate(t(i)) * s(i);
-        sum[1] += conjugate(t(i)) * t(i);
       });
 }
 
@@ -100,10 +77,10 @@ void full_step(const Space& space, const Vectors<Scalar, Space>& vectors,
   block_reduce<2>(
       space, "prekond::bicgstab::full_step", r.extent(0), workspace, result,
       KOKKOS_LAMBDA(std::int64_t i, Scalar * sum) {
-        const Scalar alpha = krylov::ratio_or_zero<Scalar>(residual(0), pivot(0));
+        const Scalar alpha = ratio_or_zero<Scalar>(residual(0), pivot(0));
         const bool half = static_cast<double>(real_part(omega_group(0))) <= threshold2;
-        const Scalar omega = half ? Scalar(0) : krylov::ratio_or_zero<Scalar>(omega_group(1), omega_group(2));
-        // y may be r itself. A vector that is not finite stays out of x where its factor is 0.
+        const Scalar omega = half ? Scalar(0) : ratio_or_zero<Scalar>(omega_group(1), omega_group(2));
+        // y may be r itself. A vector that is not finite does not enter x where its factor is 0.
         const Scalar y_i = y(i);
         if (alpha != Scalar(0)) x(i) += alpha * z(i);
         if (omega != Scalar(0)) {
@@ -115,27 +92,15 @@ void full_step(const Space& space, const Vectors<Scalar, Space>& vectors,
       });
 }
 
-/// (r^, r) and (r, r), before the first iteration
-template <class Scalar, class Space>
-void first_dots(const Space& space, const Vectors<Scalar, Space>& vectors, VectorView<Scalar, Space> result,
-                const ReduceWorkspace<Scalar, Space>& workspace) {
-  const VectorView<const Scalar, Space> r = vectors.r, shadow = vectors.shadow;
-  block_reduce<2>(
-      space, "prekond::bicgstab::first_dots", r.extent(0), workspace, result,
-      KOKKOS_LAMBDA(std::int64_t i, Scalar * sum) {
-        sum[0] += conjugate(shadow(i)) * r(i);
-        sum[1] += conjugate(r(i)) * r(i);
-      });
-}
-
 /// One solve.
 template <class Scalar, class Space>
-class BicgstabRun : public krylov::KrylovRun<Scalar, Space> {
-  using Base = krylov::KrylovRun<Scalar, Space>;
+class BicgstabIteration : public krylov::KrylovIteration<Scalar, Space> {
+  using Base = krylov::KrylovIteration<Scalar, Space>;
   using Multi = MultiVector<Scalar, Space>;
+  using Real = real_type_t<Scalar>;
 
  public:
-  BicgstabRun(const LinearProblem<Scalar, Space>& problem, Side side)
+  BicgstabIteration(const LinearProblem<Scalar, Space>& problem, Side side)
       : Base(problem, side, true),
         m_scalars(problem.space, "prekond::bicgstab::scalars", Scalars::size, this->num_columns(), 2),
         m_shadow_norms(this->num_columns()) {
@@ -175,14 +140,13 @@ class BicgstabRun : public krylov::KrylovRun<Scalar, Space> {
         Kokkos::deep_copy(this->space(), v.shadow, v.r);
       else
         krylov::fill_random<Scalar, Space>(this->space(), v.shadow, this->row_numbers(), seed);
-      first_dots<Scalar, Space>(this->space(), v, m_scalars.now(Scalars::residual, c),
-                                this->reduce_workspace());
+      this->template dots<2>("prekond::bicgstab::first_dots", {{{v.shadow, v.r}, {v.r, v.r}}},
+                             m_scalars.now(Scalars::residual, c));
     }
     this->sum(m_scalars.message(Scalars::residual));
     for (int c : this->running())
-      block_reduce<1>(this->space(), "prekond::bicgstab::shadow_norm", this->num_rows(),
-                      this->reduce_workspace(), m_scalars.now(Scalars::pivot, c),
-                      impl::DotBody<Scalar, Space>{column(m_shadow, c), column(m_shadow, c)});
+      this->template dots<1>("prekond::bicgstab::shadow_norm", {{{column(m_shadow, c), column(m_shadow, c)}}},
+                             m_scalars.now(Scalars::pivot, c));
     this->sum(m_scalars.message(Scalars::pivot));
     test(false);
   }
@@ -195,7 +159,8 @@ class BicgstabRun : public krylov::KrylovRun<Scalar, Space> {
                                       m_scalars.before(Scalars::omega, c), first);
     this->product(m_p, m_z, m_v);
     for (int c : this->running())
-      pivot_dot<Scalar, Space>(space, vectors(c), m_scalars.now(Scalars::pivot, c), this->reduce_workspace());
+      this->template dots<1>("prekond::bicgstab::pivot_dot", {{{column(m_shadow, c), column(m_v, c)}}},
+                             m_scalars.now(Scalars::pivot, c));
     this->sum(m_scalars.message(Scalars::pivot));
     for (int c : this->running())
       half_step<Scalar, Space>(space, vectors(c), m_scalars.now(Scalars::residual, c),
@@ -204,8 +169,9 @@ class BicgstabRun : public krylov::KrylovRun<Scalar, Space> {
     this->product(m_r, m_y, m_t);
     for (int c : this->running()) {
       const VectorView<Scalar, Space> group = m_scalars.now(Scalars::omega, c);
-      omega_dots<Scalar, Space>(space, vectors(c), VectorView<Scalar, Space>(group.data() + 1, 2),
-                                this->reduce_workspace());
+      const Vectors<Scalar, Space> v = vectors(c);
+      this->template dots<2>("prekond::bicgstab::omega_dots", {{{v.t, v.r}, {v.t, v.t}}},
+                             VectorView<Scalar, Space>(group.data() + 1, 2));
     }
     this->sum(m_scalars.message(Scalars::omega));
     for (int c : this->running())
@@ -216,26 +182,30 @@ class BicgstabRun : public krylov::KrylovRun<Scalar, Space> {
     this->sum(m_scalars.message_before(Scalars::residual));
   }
 
-  /// The stopping test; the step's own scalars are in the set before this one.
+  /// The stopping test. The scalars of the step are in the set before this one.
   void test(bool stepped) {
     m_scalars.read(this->space(), "prekond::bicgstab::stopping_test");
     this->for_each_running([&](int c) {
       const Scalar rho = m_scalars.host_now(Scalars::residual, c, 0);
       const double rr = m_scalars.real_now(Scalars::residual, c, 1);
-      std::optional<StopReason> breakdown;
+      StopReason breakdown = stopping::no_breakdown;
       bool finite = is_finite(rho);
       if (!stepped) m_shadow_norms[c] = std::sqrt(m_scalars.real_now(Scalars::pivot, c, 0));
       const double size = m_shadow_norms[c] * std::sqrt(rr);
-      if (!(static_cast<double>(Kokkos::abs(rho)) > epsilon * size)) breakdown = StopReason::breakdown_rho;
+      if (stopping::rho_vanishes<Real>(static_cast<double>(Kokkos::abs(rho)), size))
+        breakdown = StopReason::breakdown_rho;
       if (stepped) {
         const Scalar sigma = m_scalars.host_before(Scalars::pivot, c, 0);
         const Scalar ts = m_scalars.host_before(Scalars::omega, c, 1);
         finite = finite && is_finite(sigma) && is_finite(ts) &&
                  is_finite(m_scalars.host_before(Scalars::omega, c, 2));
-        if (omega_vanishes(c, ts)) breakdown = StopReason::breakdown_omega;
+        if (stopping::omega_vanishes<Real>(static_cast<double>(Kokkos::abs(ts)),
+                                           m_scalars.real_before(Scalars::omega, c, 0),
+                                           m_scalars.real_before(Scalars::omega, c, 2)))
+          breakdown = StopReason::breakdown_omega;
         if (sigma == Scalar(0)) breakdown = StopReason::breakdown_pivot;
       }
-      // (t, t) in terms of (s, s), which r is made of
+      // (t, t) relative to (s, s), from which r is computed
       const double size_of_t = stepped ? m_scalars.real_before(Scalars::omega, c, 2) /
                                              m_scalars.real_before(Scalars::omega, c, 0) * rr
                                        : rr;
@@ -243,15 +213,6 @@ class BicgstabRun : public krylov::KrylovRun<Scalar, Space> {
     });
   }
 
-  /// Is t orthogonal to s, but for rounding, or zero?
-  bool omega_vanishes(int c, const Scalar& ts) const {
-    const double ss = m_scalars.real_before(Scalars::omega, c, 0),
-                 tt = m_scalars.real_before(Scalars::omega, c, 2);
-    const double cosine = static_cast<double>(Kokkos::abs(ts)) / (std::sqrt(ss) * std::sqrt(tt));
-    return !(cosine > 4 * epsilon);
-  }
-
-  static constexpr double epsilon = static_cast<double>(std::numeric_limits<real_type_t<Scalar>>::epsilon());
   krylov::DeviceScalars<Scalar, Space> m_scalars;
   std::vector<double> m_shadow_norms;
   Multi m_r, m_shadow, m_p, m_v, m_t, m_z, m_y;
@@ -261,7 +222,7 @@ class BicgstabRun : public krylov::KrylovRun<Scalar, Space> {
 
 template <class Scalar, class Space>
 std::vector<SolveResult> Bicgstab<Scalar, Space>::run(const LinearProblem<Scalar, Space>& problem) const {
-  return BicgstabRun<Scalar, Space>(problem, m_options.side).run();
+  return BicgstabIteration<Scalar, Space>(problem, m_options.side).run();
 }
 
 #define PREKOND_BICGSTAB(Scalar, Space) template class Bicgstab<Scalar, Space>;

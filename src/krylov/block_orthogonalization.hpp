@@ -17,15 +17,15 @@
 
 namespace prekond::krylov {
 
-/// With P = V^H W and G = W^H W: G - P^H P = R^H R by Cholesky, T = R^-1 and C = P T, with which W T - V C is
-/// orthonormal and orthogonal to V. From the first column on whose pivot is not above `floor` times its (w,
-/// w) R and T are 0. One team; all matrices by columns.
+/// With P = V^H W and G = W^H W: G - P^H P = R^H R by Cholesky, T = R^-1 and C = P T. W T - V C is then
+/// orthonormal and orthogonal to V. R and T are 0 from the first column whose pivot is not above `floor`
+/// times its (w, w). One team; all matrices by columns.
 template <class Scalar, class Space>
 struct FactorBlock {
   using Member = typename Kokkos::TeamPolicy<Space>::member_type;
   using Real = real_type_t<Scalar>;
   static constexpr int threads = 128;
-  /// Of w, what orthogonalising may leave: a second pass repairs the rest.
+  /// The least part of ||w||^2 that orthogonalising may leave; the second pass repairs the rounding errors.
   static constexpr Real floor = 10000 * std::numeric_limits<Real>::epsilon();
   int columns, block;
   const Scalar* projections;  ///< column c: P, then G
@@ -90,7 +90,7 @@ class BlockOrthogonalization {
  public:
   using Number = in_precision_t<Scalar, double>;
 
-  /// \param most_vectors of V and W together
+  /// \param most_vectors limit for the columns of V and W together
   BlockOrthogonalization(const Space& space, int most_vectors, int most_size, int columns)
       : m_most_projections(most_vectors * most_size),
         m_most_factor(most_size * most_size),
@@ -98,7 +98,7 @@ class BlockOrthogonalization {
         m_factors(allocate<Vector<Scalar, Space>>(space, "prekond::gmres::block_factors",
                                                   std::size_t(most_size) * (most_size + most_vectors))) {}
 
-  /// Pass 0 or 1 on the `size` vectors behind the first `before` of each running column's basis(c);
+  /// Pass 0 or 1 on the `size` vectors after the first `before` of each running column's basis(c);
   /// sum(message) adds over processes.
   template <class BasisOf, class Sum>
   void pass(const Space& space, int number, const BasisKernels<Scalar, Space>& kernels,
@@ -116,21 +116,20 @@ class BlockOrthogonalization {
       kernels.update_block(space, "prekond::gmres::update_block", basis(c), before, size, t, coefficients);
     }
   }
-  /// Of both passes, to the host: see DeviceScalars.
+  /// Sends the scalars of both passes to the host. \see DeviceScalars
   void send(const Space& space, const char* label) { m_scalars.send(space, label); }
   void await(const Space& space, const char* label) const { m_scalars.await(space, label); }
 
-  // What the host reads.
+  // The host calls these after `await`.
 
-  /// Of column c, the vectors before the first one without a pivot.
+  /// The number of vectors of column c before the first one without a pivot.
   int independent_vectors(int c, int size) const {
     for (int i = 0; i < size; ++i)
       for (int number = 0; number < 2; ++number)
         if (!(m_scalars.real_now(factor(number, size), c, i * size + i) > 0)) return i;
     return size;
   }
-  /// The first `independent` vectors w of column c by those that V and W_2 have become: P_1 + P_2 R_1 above
-  /// R_2 R_1.
+  /// The first `independent` vectors w of column c as combinations of V and W_2: P_1 + P_2 R_1 above R_2 R_1.
   BlockColumns<Number> represent(int c, int before, int size, int independent) const {
     const Group p1 = projections(0, before, size), p2 = projections(1, before, size), r1 = factor(0, size),
                 r2 = factor(1, size);

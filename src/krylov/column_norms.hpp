@@ -7,19 +7,19 @@
 
 namespace prekond::krylov {
 
-/// Norms of a solve's columns, several `places` a column, that are read together: one message and one wait.
+/// Norms of a solve's columns, `places` of them a column, which are read together: one message and one wait.
 template <class Scalar, class Space>
 class ColumnNorms {
  public:
   ColumnNorms(const Space& space, int columns, int places)
       : m_sums(space, "prekond::krylov::norms", sums * places, columns) {}
 
-  /// Norm `place` of column c is to be that of v.
+  /// Starts norm `place` of column c, which is that of v.
   void start(const Space& space, int c, int place, VectorView<const Scalar, Space> v,
              const ReduceWorkspace<Scalar, Space>& workspace) {
     start_norm<Scalar, Space>(space, "prekond::krylov::norm", v, m_sums.now(group(place), c), workspace);
   }
-  /// The first `places` of all columns.
+  /// Reads the first `places` norms of all columns.
   void read(const Space& space, int places, const Reducer<Scalar, Space>& reducer) {
     reducer.sum(space, m_sums.message({0, sums * places}));
     m_sums.read(space, "prekond::krylov::norms");

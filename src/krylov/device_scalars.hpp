@@ -10,7 +10,7 @@
 
 namespace prekond::krylov {
 
-/// Writes scalars of a device where the host reads them, and then `number` into `arrived`. One team.
+/// Copies scalars of a device to memory that the host reads, and then writes `number` to `arrived`. One team.
 template <class Scalar, class Space>
 struct SendScalars {
   using Member = typename Kokkos::TeamPolicy<Space>::member_type;
@@ -30,8 +30,8 @@ struct SendScalars {
   }
 };
 
-/// Some of the scalars that each column of a solve has: `count` of them from place `first`. They stand
-/// together, and those of all columns too, so that they are one message of the reducer.
+/// `count` of the scalars of each column, from place `first`. They are contiguous for all columns, so that
+/// they make one message of the reducer.
 struct Group {
   int first;
   int count;
@@ -60,15 +60,15 @@ class DeviceScalars {
   /// A column's scalars of this iteration, and of the one before (with one set: the same).
   View now(Group group, int column) const { return place(m_now, group, column, group.count); }
   View before(Group group, int column) const { return place(m_sets - 1 - m_now, group, column, group.count); }
-  /// Those of all columns: what a message consists of.
+  /// The scalars of all columns, which are one message.
   View message(Group group) const { return place(m_now, group, 0, group.count * m_columns); }
   View message_before(Group group) const {
     return place(m_sets - 1 - m_now, group, 0, group.count * m_columns);
   }
 
-  /// The one host round trip of an iteration: `send`, and `await` before the host reads. What is launched
-  /// between them runs while the host waits and works: a device's host does not wait for the stream, but for
-  /// a number that arrives behind the scalars. On a host space `await` is a fence.
+  /// The host round trip of an iteration: `send`, and `await` before the host reads. Kernels that are
+  /// launched between them run while the host waits and works, because the host does not wait for the stream,
+  /// but for a number that arrives after the scalars. On a host space `await` is a fence.
   void send(const Space& space, const char* label) {
     if constexpr (!is_host_space<Space>)
       Kokkos::parallel_for(
@@ -90,21 +90,21 @@ class DeviceScalars {
     send(space, label);
     await(space, label);
   }
-  /// Writes a value on the host; `upload` makes the device see all that were written. What was uploaded may
-  /// be written again after the next fence, or `await` of scalars that were sent later.
+  /// Writes a value on the host; `upload` copies all of them to the device. A value may be written again
+  /// after the next fence, or after `await` of scalars that were sent later.
   void write_now(Group group, int column, int k, const Scalar& value) {
     m_host(index(m_now, group, column) + k) = value;
   }
   void upload(const Space& space) const {
     if constexpr (!is_host_space<Space>) Kokkos::deep_copy(space, m_device, m_host);
   }
-  /// Values that were read.
+  /// Values on the host, after `read`.
   Scalar host_now(Group group, int column, int k) const { return m_host(index(m_now, group, column) + k); }
   Scalar host_before(Group group, int column, int k) const {
     return m_host(index(m_sets - 1 - m_now, group, column) + k);
   }
-  /// Those that are real, but for rounding errors: the real part, and not a number where the imaginary one is
-  /// not.
+  /// A value that is real but for rounding errors: the real part, or the imaginary part where that is not
+  /// finite.
   double real_now(Group group, int column, int k) const { return real_value(host_now(group, column, k)); }
   double real_before(Group group, int column, int k) const {
     return real_value(host_before(group, column, k));
@@ -134,14 +134,15 @@ class DeviceScalars {
   using Arrived = Kokkos::View<unsigned, Kokkos::SharedHostPinnedSpace>;
 
   static constexpr int send_threads = 128;
-  /// A longer wait, s, is the stream's, which also tells of a kernel that failed.
+  /// After this time in seconds the host waits for the stream instead, whose fence also reports a kernel that
+  /// failed.
   static constexpr double longest_wait = 0.1;
   static constexpr int looks_per_timing = 1024;
 
   int m_size, m_columns, m_sets;
   Vector<Scalar, Space> m_device;
   HostView m_host;
-  Arrived m_arrived;  ///< on a device: the number of the last scalars that were sent
+  Arrived m_arrived;  ///< on a device: the number of the scalars that have arrived
   unsigned m_sent = 0;
   int m_now = 0;
 };

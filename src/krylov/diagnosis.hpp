@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// What is looked at where a solve ended without success: the sizes of the products, and whether A is
-/// singular.
+/// The diagnosis of a solve that ended without success: the sizes of the products, and whether A is singular.
 #include "column_norms.hpp"
 #include "scaled_system.hpp"
 
@@ -21,7 +20,8 @@ struct Difference {
   KOKKOS_FUNCTION void operator()(std::int64_t i) const { y(i) = b(i) - r(i); }
 };
 
-/// For one column at a time. It allocates two vectors and waits for norms: nothing for an iteration.
+/// The diagnosis of one column at a time. It allocates two vectors and waits for norms, so it is not for use
+/// in an iteration.
 template <class Scalar, class Space>
 class Diagnosis {
  public:
@@ -43,8 +43,8 @@ class Diagnosis {
     m_y = vector("prekond::krylov::probe_product");
   }
 
-  /// Powers of two with which the products of v (of norm `size`) are of ordinary size; nothing where they are
-  /// not finite, or zero, with whatever powers.
+  /// Powers of two with which the products of v (of norm `size`) are of ordinary size; none where the
+  /// products are not finite, or zero, with any powers.
   std::optional<OperatorExponents> ordinary_exponents(VectorView<const Scalar, Space> v,
                                                       const ExtendedNumber& size, bool keep_product) {
     const OperatorExponents now{m_system.matrix_exponent(), m_system.inverse_exponent()};
@@ -63,9 +63,9 @@ class Diagnosis {
     return next;
   }
 
-  /// Is some ||A v|| / ||v|| for v = r, x, b (of column c, b - A x = r) negligible beside another? Then A is
-  /// singular to the precision of its type: below eps^(3/4), or sqrt(eps) where nearly nothing of b has been
-  /// solved for.
+  /// Whether A is singular to the precision of its type: the least of ||A v|| / ||v|| for v = r, x, b (of
+  /// column c, b - A x = r) is below eps^(3/4) times the largest, or below sqrt(eps) times for a large
+  /// relative residual.
   bool looks_singular(int c, VectorView<const Scalar, Space> r, const ExtendedNumber& size_r,
                       const ExtendedNumber& size_x, double relative_residual, int* products) {
     const VectorView<const Scalar, Space> b = column(m_system.rhs(), c);
@@ -89,7 +89,8 @@ class Diagnosis {
   }
 
  private:
-  /// Exponents of ||M^-1 v|| / ||v||, and of the iteration's product likewise, both with the powers in force.
+  /// The exponents of ||M^-1 v|| / ||v|| and of the norm of the iteration's product over ||v||, with the
+  /// current powers.
   struct Sizes {
     int direction, product;
   };
@@ -108,7 +109,7 @@ class Diagnosis {
     return m_norms.of(0, 0);
   }
 
-  /// Where a product is out of range, the powers are moved by half of it.
+  /// Tries powers that are moved by half the range where a product is out of range.
   std::optional<Sizes> measure(VectorView<const Scalar, Space> v, const ExtendedNumber& size,
                                const OperatorExponents& now) {
     constexpr int far = Safe::all / 2;
@@ -130,7 +131,7 @@ class Diagnosis {
       const ExtendedNumber z = precondition(m_p, m_y);
       if (!known(z)) return std::nullopt;
       direction = z.exponent;
-      // From here on with a direction of ordinary size, which is what the powers will make of it.
+      // The powers will give the direction an ordinary size, so the product is measured with that.
       times_power<Scalar, Space>(m_problem.space, m_y, m_p, m_on_left ? -direction : 0);
     }
     m_system.multiply(as_multivector(VectorView<const Scalar, Space>(m_p)), as_multivector(m_y));

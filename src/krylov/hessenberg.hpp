@@ -9,8 +9,9 @@
 
 namespace prekond::krylov {
 
-/// min ||beta e_1 - H y|| for an upper Hessenberg matrix H that grows by columns: QR by Givens rotations, on
-/// the host. `Number` is double or complex<double>; the entries below the diagonal are real and not negative.
+/// min ||beta e_1 - H y|| for an upper Hessenberg matrix H that grows by columns, by QR with Givens rotations
+/// on the host. `Number` is double or complex<double>; the entries below the diagonal are real and not
+/// negative.
 template <class Number>
 class HessenbergLeastSquares {
  public:
@@ -22,7 +23,7 @@ class HessenbergLeastSquares {
         m_cosine(most_columns),
         m_rhs(most_columns + 1) {}
 
-  /// `exponent`: the matrix's columns are in units of its power of two.
+  /// `exponent` is that of the power of two by which the columns of H are scaled.
   void start(double beta, int exponent) {
     if (exponent != m_exponent) m_largest_norm = 0;
     m_exponent = exponent;
@@ -33,12 +34,12 @@ class HessenbergLeastSquares {
 
   /// Entry i of the next column, i <= columns() + 1, to be set before `push`.
   Number& next(int i) { return m_h[at(i, m_columns)]; }
-  /// H(i, j) as it was set.
+  /// H(i, j) before the rotations.
   const Number& entry(int i, int j) const { return m_h[at(i, j)]; }
 
-  /// Takes the next column in; returns the norm of the least-squares residual. `rounding`: the entries'
-  /// errors, relative to the largest norm of a column in these units, of former cycles too; ten times that of
-  /// this column's norm where the entry below the diagonal is 0.
+  /// Adds the next column; returns the norm of the least-squares residual. `rounding` is the error of the
+  /// entries relative to the largest norm of a column with this exponent, of former cycles too, or to ten
+  /// times the norm of this column where that is larger and the entry below the diagonal is 0.
   double push(double rounding) {
     const int j = m_columns++;
     for (int i = 0; i <= j + 1; ++i) m_r[at(i, j)] = m_h[at(i, j)];
@@ -59,9 +60,9 @@ class HessenbergLeastSquares {
   }
   double residual() const { return std::sqrt(abs2(m_rhs[m_columns])); }
 
-  /// Is the last column in the others' span, but for rounding?
+  /// Whether the last column is in the span of the others but for rounding.
   bool last_is_negligible() const { return m_negligible; }
-  /// Leaves the last column out.
+  /// Removes the last column.
   void pop() {
     --m_columns;
     const int j = m_columns;

@@ -5,9 +5,9 @@
 
 #include "basis.hpp"
 #include "core/instantiate.hpp"
-#include "idr_scalars.hpp"
+#include "idr_kernels.hpp"
+#include "iteration.hpp"
 #include "random_vector.hpp"
-#include "run.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -19,36 +19,35 @@ namespace {
 
 using krylov::Basis;
 using krylov::Group;
-using krylov::IdrState;
 
 /// v = r - sum of c_i g_i, i >= k
 template <class Scalar, class Space>
-void shadow_orthogonal(const Space& space, IdrState<Scalar> state, int k, Basis<Scalar> g,
+void shadow_orthogonal(const Space& space, IdrSystem<Scalar> state, int k, Basis<Scalar> g,
                        VectorView<const Scalar, Space> r, VectorView<Scalar, Space> v) {
   Kokkos::parallel_for(
       "prekond::idr::shadow_orthogonal", Kokkos::RangePolicy<Space>(space, 0, r.extent(0)),
       KOKKOS_LAMBDA(int i) {
         Scalar sum = r(i);
-        for (int j = k; j < state.s; ++j) sum -= state.c(j) * g.column(j)[i];
+        for (int j = k; j < state.s; ++j) sum -= state.c()[j] * g.column(j)[i];
         v(i) = sum;
       });
 }
 
 /// u_k = omega z + sum of c_i u_i, i >= k
 template <class Scalar, class Space>
-void new_direction(const Space& space, IdrState<Scalar> state, int k, Basis<Scalar> u,
+void new_direction(const Space& space, IdrSystem<Scalar> state, int k, Basis<Scalar> u,
                    VectorView<const Scalar, Space> z) {
   Kokkos::parallel_for(
       "prekond::idr::new_direction", Kokkos::RangePolicy<Space>(space, 0, z.extent(0)), KOKKOS_LAMBDA(int i) {
         Scalar sum = state.omega() * z(i);
-        for (int j = k; j < state.s; ++j) sum += state.c(j) * u.column(j)[i];
+        for (int j = k; j < state.s; ++j) sum += state.c()[j] * u.column(j)[i];
         u.column(k)[i] = sum;
       });
 }
 
 /// g_k and u_k without their parts along p_0 .. p_(k-1); x += beta u_k, r -= beta g_k, and (r, r)
 template <class Scalar, class Space>
-void step_along(const Space& space, IdrState<Scalar> state, int k, Basis<Scalar> g, Basis<Scalar> u,
+void step_along(const Space& space, IdrSystem<Scalar> state, int k, Basis<Scalar> g, Basis<Scalar> u,
                 VectorView<Scalar, Space> x, VectorView<Scalar, Space> r, VectorView<Scalar, Space> result,
                 const ReduceWorkspace<Scalar, Space>& workspace) {
   block_reduce<1>(
@@ -56,8 +55,8 @@ void step_along(const Space& space, IdrState<Scalar> state, int k, Basis<Scalar>
       KOKKOS_LAMBDA(std::int64_t i, Scalar * sum) {
         Scalar g_i = g.column(k)[i], u_i = u.column(k)[i];
         for (int j = 0; j < k; ++j) {
-          g_i -= state.alpha(j) * g.column(j)[i];
-          u_i -= state.alpha(j) * u.column(j)[i];
+          g_i -= state.alpha()[j] * g.column(j)[i];
+          u_i -= state.alpha()[j] * u.column(j)[i];
         }
         g.column(k)[i] = g_i;
         u.column(k)[i] = u_i;
@@ -70,21 +69,9 @@ void step_along(const Space& space, IdrState<Scalar> state, int k, Basis<Scalar>
       });
 }
 
-/// (t, r) and (t, t)
-template <class Scalar, class Space>
-void omega_dots(const Space& space, VectorView<const Scalar, Space> r, VectorView<const Scalar, Space> t,
-                VectorView<Scalar, Space> result, const ReduceWorkspace<Scalar, Space>& workspace) {
-  block_reduce<2>(
-      space, "prekond::idr::omega_dots", r.extent(0), workspace, result,
-      KOKKOS_LAMBDA(std::int64_t i, Scalar * sum) {
-        sum[0] += conjugate(t(i)) * r(i);
-        sum[1] += conjugate(t(i)) * t(i);
-      });
-}
-
 /// x += omega z, r -= omega t, and (r, r). z may be r itself.
 template <class Scalar, class Space>
-void reduce_dimension(const Space& space, IdrState<Scalar> state, VectorView<const Scalar, Space> z,
+void reduce_dimension(const Space& space, IdrSystem<Scalar> state, VectorView<const Scalar, Space> z,
                       VectorView<const Scalar, Space> t, VectorView<Scalar, Space> x,
                       VectorView<Scalar, Space> r, VectorView<Scalar, Space> result,
                       const ReduceWorkspace<Scalar, Space>& workspace) {
@@ -102,19 +89,19 @@ void reduce_dimension(const Space& space, IdrState<Scalar> state, VectorView<con
 
 /// One solve.
 template <class Scalar, class Space>
-class IdrRun : public krylov::KrylovRun<Scalar, Space> {
-  using Base = krylov::KrylovRun<Scalar, Space>;
+class IdrIteration : public krylov::KrylovIteration<Scalar, Space> {
+  using Base = krylov::KrylovIteration<Scalar, Space>;
   using Multi = MultiVector<Scalar, Space>;
 
  public:
-  IdrRun(const LinearProblem<Scalar, Space>& problem, const IdrOptions& options)
+  IdrIteration(const LinearProblem<Scalar, Space>& problem, const IdrOptions& options)
       : Base(problem, options.side, true),
         m_s(options.s),
         m_kappa(options.kappa),
         m_kernels(problem.space, this->num_rows(), m_s + 1),
         m_scalars(problem.space, "prekond::idr::scalars", 2 * m_s + 5, this->num_columns()) {
     const int k = this->num_columns();
-    m_state = allocate_zero<Multi>(problem.space, "prekond::idr::state", IdrState<Scalar>::size(m_s), k);
+    m_state = allocate_zero<Multi>(problem.space, "prekond::idr::state", IdrSystem<Scalar>::length(m_s), k);
     m_shadow = allocate<Multi>(problem.space, "prekond::idr::shadow", this->num_rows(), m_s);
     m_g = this->allocate_columns("prekond::idr::g", m_s * k);
     m_u = this->allocate_columns("prekond::idr::u", m_s * k);
@@ -126,14 +113,14 @@ class IdrRun : public krylov::KrylovRun<Scalar, Space> {
   }
 
  private:
-  // Where the scalars are; the groups of m_s + 1 values end with (r, r) or, in the making of P, a norm.
+  // Places of the scalars; the groups of m_s + 1 values end with (r, r) or, while P is made, with a norm.
   Group projection() const { return {0, m_s}; }
   Group reduced() const { return {m_s, m_s + 1}; }  ///< P^H r, (r, r)
   Group residual_norm() const { return {2 * m_s + 1, 1}; }
   Group omega() const { return {2 * m_s + 2, 2}; }
   Group pivot() const { return {2 * m_s + 4, 1}; }
 
-  IdrState<Scalar> state(int c) const { return {column(m_state, c).data(), m_s}; }
+  IdrSystem<Scalar> state(int c) const { return {column(m_state, c).data(), m_s}; }
   Multi block(const Multi& v, int j) const {
     const int k = this->num_columns();
     return Kokkos::subview(v, Kokkos::ALL, Kokkos::make_pair(j * k, (j + 1) * k));
@@ -165,19 +152,18 @@ class IdrRun : public krylov::KrylovRun<Scalar, Space> {
     Kokkos::deep_copy(this->space(), m_u, Scalar(0));
     this->residual(m_r);
     for (int c : this->running())
-      block_reduce<1>(this->space(), "prekond::idr::first_norm", this->num_rows(), this->reduce_workspace(),
-                      square_of(c), impl::DotBody<Scalar, Space>{column(m_r, c), column(m_r, c)});
+      this->template dots<1>("prekond::idr::first_norm", {{{column(m_r, c), column(m_r, c)}}}, square_of(c));
     project_residual();
     for (int c : this->running())
       on_one_thread("prekond::idr::start",
                     krylov::IdrStart<Scalar, Space>{state(c), m_scalars.now(reduced(), c)});
     m_scalars.read(this->space(), "prekond::idr::stopping_test");
     this->for_each_running(
-        [&](int c) { this->judge(c, m_scalars.real_now(reduced(), c, m_s), finite(c, reduced()), {}); });
+        [&](int c) { this->judge(c, m_scalars.real_now(reduced(), c, m_s), finite(c, reduced())); });
   }
 
-  /// P: random vectors, by classical Gram-Schmidt twice. A vector that adds nothing ends it: s is smaller
-  /// then.
+  /// P: random vectors, orthonormalised by classical Gram-Schmidt twice. The first vector that is not
+  /// independent of those before it ends the process, and s becomes smaller.
   void make_shadow(std::uint64_t seed) {
     const Space& space = this->space();
     const double negligible =
@@ -207,7 +193,7 @@ class IdrRun : public krylov::KrylovRun<Scalar, Space> {
     return VectorView<Scalar, Space>(m_scalars.now(reduced(), c).data() + m_s, 1);
   }
 
-  /// P^H r beside (r, r), in one message.
+  /// P^H r and (r, r) in one message.
   void project_residual() {
     for (int c : this->running())
       m_kernels.project(this->space(), "prekond::idr::project_residual", shadow(), m_s, column(m_r, c).data(),
@@ -245,8 +231,9 @@ class IdrRun : public krylov::KrylovRun<Scalar, Space> {
     const Multi z = this->moves_by_preconditioner() ? m_z : m_r;
     this->product(m_r, z, m_t);
     for (int c : this->running())
-      omega_dots<Scalar, Space>(space, column(m_r, c), column(m_t, c), m_scalars.now(omega(), c),
-                                this->reduce_workspace());
+      this->template dots<2>("prekond::idr::omega_dots",
+                             {{{column(m_t, c), column(m_r, c)}, {column(m_t, c), column(m_t, c)}}},
+                             m_scalars.now(omega(), c));
     this->sum(m_scalars.message(omega()));
     for (int c : this->running()) {
       on_one_thread("prekond::idr::omega",
@@ -274,9 +261,9 @@ class IdrRun : public krylov::KrylovRun<Scalar, Space> {
     m_scalars.read(this->space(), "prekond::idr::stopping_test");
     this->count_iteration();
     this->for_each_running([&](int c) {
-      std::optional<StopReason> breakdown;
+      StopReason breakdown = stopping::no_breakdown;
       if (m_scalars.host_now(divisor, c, 0) == Scalar(0)) breakdown = reason;
-      // A t that is not zero, and whose square is.
+      // t is not zero, but its square is.
       if (divisor.first == omega().first && m_scalars.real_now(omega(), c, 1) == 0) breakdown = reason;
       const double rr = m_scalars.real_now(square, c, k);
       this->judge(c, rr, finite(c, square) && finite(c, divisor), breakdown, true,
@@ -284,7 +271,7 @@ class IdrRun : public krylov::KrylovRun<Scalar, Space> {
     });
   }
 
-  /// (t, t) in terms of (r, r), for the step that has a t
+  /// (t, t) relative to (r, r) for the step that has a t
   double size_of_product(Group divisor, int c, double rr) const {
     if (divisor.first != omega().first) return rr;
     return m_scalars.real_now(omega(), c, 1) / m_scalars.real_now(residual_norm(), c, 0) * rr;
@@ -301,7 +288,7 @@ class IdrRun : public krylov::KrylovRun<Scalar, Space> {
 
 template <class Scalar, class Space>
 std::vector<SolveResult> Idr<Scalar, Space>::run(const LinearProblem<Scalar, Space>& problem) const {
-  return IdrRun<Scalar, Space>(problem, m_options).run();
+  return IdrIteration<Scalar, Space>(problem, m_options).run();
 }
 
 #define PREKOND_IDR(Scalar, Space) template class Idr<Scalar, Space>;

@@ -41,7 +41,7 @@ struct NextVectors {
   }
 };
 
-/// r = factor q - alpha v - beta u, where u is the vector before v; (w, q) without the factor is alpha's.
+/// r = factor q - alpha v - beta u, where u is the vector before v and alpha = factor (w, q).
 template <class Scalar, class Space>
 struct NextResidual {
   VectorView<const Scalar, Space> q, v, u;
@@ -56,16 +56,17 @@ struct NextResidual {
   }
 };
 
-/// One run of the method. v_j are the basis in residuals, w_j = M^-1 v_j; A' = 2^a A and M'^-1 = 2^m M^-1 are
-/// of ordinary size, and T is theirs.
+/// The method. v_j are the basis of residuals, w_j = M^-1 v_j; A' = 2^a A and M'^-1 = 2^m M^-1 are of
+/// ordinary size, and T is the projection of M'^-1 A'.
 template <class Scalar, class Space>
-class LanczosRun {
+class LanczosIteration {
   using Real = real_type_t<Scalar>;
   using Column = Vector<Scalar, Space>;
 
  public:
-  LanczosRun(const Space& space, const Operator<Scalar, Space>& a, const Preconditioner<Scalar, Space>* m,
-             const LanczosOptions& options, const Reducer<Scalar, Space>& reducer)
+  LanczosIteration(const Space& space, const Operator<Scalar, Space>& a,
+                   const Preconditioner<Scalar, Space>* m, const LanczosOptions& options,
+                   const Reducer<Scalar, Space>& reducer)
       : m_space(space),
         m_a(a),
         m_inverse(m),
@@ -99,7 +100,7 @@ class LanczosRun {
         return result;
       }
       const bool last = result.reason != LanczosEnd::steps || result.steps == m_options.steps;
-      // The eigenvalues of T take k^2 operations: not after each of many steps.
+      // The eigenvalues of T take k^2 operations, so they are not computed after each of many steps.
       const bool look = m_options.tolerance > 0 && result.steps % look_every(result.steps) == 0;
       if (!last && !look) continue;
       conclude(result);
@@ -116,7 +117,7 @@ class LanczosRun {
  private:
   static int look_every(int steps) { return std::max(1, steps / 20); }
   static Real power(int exponent) { return static_cast<Real>(std::ldexp(1.0, exponent)); }
-  /// One that `power` can be.
+  /// The nearest exponent of a normal number.
   static int possible(int exponent) {
     constexpr int most = std::numeric_limits<Real>::max_exponent - 2;
     return std::clamp(exponent, -most, most);
@@ -141,7 +142,7 @@ class LanczosRun {
   }
   ExtendedNumber norm_of(VectorView<const Scalar, Space> x) const { return norm(m_space, x, m_reducer); }
 
-  /// The first vector, the scales, and (r, M'^-1 r). False where nothing follows.
+  /// Makes the first vector, the scales, and (r, M'^-1 r). Returns false where the method ends there.
   bool begin(LanczosResult& result) {
     krylov::fill_random<Scalar, Space>(m_space, m_r, m_a.row_numbers(m_space),
                                        static_cast<std::uint64_t>(m_options.seed));
@@ -156,13 +157,13 @@ class LanczosRun {
     m_scalars.read(m_space, "prekond::lanczos::first");
     return take_square(result, 0);
   }
-  /// m: M'^-1 keeps the size of the first vector. 0 where the image has no size.
+  /// m, with which M'^-1 keeps the size of the first vector; 0 where the image has no finite size.
   int exponent_of_inverse(const ExtendedNumber& size) {
     precondition();
     const ExtendedNumber image = norm_of(z());
     return image.is_finite() && !image.is_zero() ? possible(size.exponent - image.exponent) : 0;
   }
-  /// a: A' keeps the size of M'^-1 r, brought to 1 before.
+  /// a, with which A' keeps the size of M'^-1 r, scaled to 1 before.
   int exponent_of_matrix() {
     const ExtendedNumber size = norm_of(z());
     if (!size.is_finite() || size.is_zero()) return 0;
@@ -172,11 +173,12 @@ class LanczosRun {
     return image.is_finite() && !image.is_zero() ? possible(-image.exponent) : 0;
   }
 
-  /// beta = sqrt(r, z), which was read. `size` is that of T's entries so far. False at the end.
+  /// beta = sqrt(r, z) from the scalars that were read. `size` is that of T's entries so far. Returns false
+  /// at the end.
   bool take_square(LanczosResult& result, double size) {
     const double scaled = m_scalars.real_now(Scalars::square, 0, 0) * std::ldexp(1.0, m_m_exponent);
     const double rounding = 10 * static_cast<double>(std::numeric_limits<Real>::epsilon()) * size;
-    m_beta = std::numeric_limits<double>::quiet_NaN();  // a bound is not known without it
+    m_beta = std::numeric_limits<double>::quiet_NaN();  // without beta the bounds are unknown
     if (!std::isfinite(scaled)) {
       result.reason = LanczosEnd::nan;
       return false;
@@ -194,7 +196,7 @@ class LanczosRun {
     return true;
   }
 
-  /// Row j of T. False where it is worth nothing.
+  /// Computes row j of T. Returns false where it is not finite.
   bool step(LanczosResult& result) {
     const int j = result.steps;
     const double inverse = 1 / m_beta;
@@ -297,7 +299,7 @@ LanczosResult lanczos(const Space& space, const Operator<Scalar, Space>& a,
     throw InputError("lanczos: the preconditioner " + preconditioner->name() +
                      " is another operator for another vector; take one that is not, such as amg with "
                      "cycle = v, or none");
-  return LanczosRun<Scalar, Space>(space, a, preconditioner, checked, reducer)();
+  return LanczosIteration<Scalar, Space>(space, a, preconditioner, checked, reducer)();
 }
 
 #define PREKOND_LANCZOS(Scalar, Space)                                                                       \

@@ -29,8 +29,8 @@ struct FillRandom {
   }
 };
 
-/// Uniform numbers in (-1, 1], functions of the seed, the number of all rows and the row's global number: the
-/// same vector however its rows are distributed. \pre v has as many rows as `rows` numbers
+/// Uniform numbers in (-1, 1], functions of the seed, the number of all rows and the row's global number. The
+/// vector does not depend on the distribution of its rows. \pre v has as many rows as `rows` numbers
 template <class Scalar, class Space>
 void fill_random(const Space& space, VectorView<Scalar, Space> v, const RowNumbers<Space>& rows,
                  std::uint64_t seed) {

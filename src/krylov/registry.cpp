@@ -13,11 +13,11 @@ namespace prekond {
 
 template <class Scalar, class Space>
 const Registry<Solver<Scalar, Space>>& solver_registry() {
-  using Product = Solver<Scalar, Space>;
-  static const Registry<Product> registry = {
-      registry_line<Product, Cg<Scalar, Space>>(),    registry_line<Product, Bicgstab<Scalar, Space>>(),
-      registry_line<Product, Gmres<Scalar, Space>>(), registry_line<Product, Fgmres<Scalar, Space>>(),
-      registry_line<Product, Idr<Scalar, Space>>(),   registry_line<Product, Richardson<Scalar, Space>>(),
+  using Base = Solver<Scalar, Space>;
+  static const Registry<Base> registry = {
+      registry_entry<Base, Cg<Scalar, Space>>(),    registry_entry<Base, Bicgstab<Scalar, Space>>(),
+      registry_entry<Base, Gmres<Scalar, Space>>(), registry_entry<Base, Fgmres<Scalar, Space>>(),
+      registry_entry<Base, Idr<Scalar, Space>>(),   registry_entry<Base, Richardson<Scalar, Space>>(),
   };
   return registry;
 }

@@ -4,14 +4,12 @@
 #include <prekond/krylov/richardson.hpp>
 
 #include "core/instantiate.hpp"
-#include "run.hpp"
-
-#include <optional>
+#include "iteration.hpp"
 
 namespace prekond {
 namespace {
 
-/// A column's only scalar: (r, r)
+/// The only scalar of a column: (r, r)
 constexpr krylov::Group residual_norm{0, 1};
 
 /// x += omega z, r -= omega t, and (r, r). z may be r itself.
@@ -30,12 +28,12 @@ void step(const Space& space, Scalar omega, VectorView<Scalar, Space> x, VectorV
 
 /// One solve.
 template <class Scalar, class Space>
-class RichardsonRun : public krylov::KrylovRun<Scalar, Space> {
-  using Base = krylov::KrylovRun<Scalar, Space>;
+class RichardsonIteration : public krylov::KrylovIteration<Scalar, Space> {
+  using Base = krylov::KrylovIteration<Scalar, Space>;
   using Multi = MultiVector<Scalar, Space>;
 
  public:
-  RichardsonRun(const LinearProblem<Scalar, Space>& problem, double omega)
+  RichardsonIteration(const LinearProblem<Scalar, Space>& problem, double omega)
       : Base(problem, Side::right, false),
         m_omega(static_cast<real_type_t<Scalar>>(omega)),
         m_scalars(problem.space, "prekond::richardson::scalars", 1, this->num_columns()) {
@@ -47,15 +45,14 @@ class RichardsonRun : public krylov::KrylovRun<Scalar, Space> {
   }
 
  private:
-  /// Omega belongs to M^-1 A as it is.
+  /// Omega is for the unscaled M^-1 A.
   bool ignores_factor_of_matrix() const override { return false; }
 
   void iterate() override {
     this->residual(m_r);
     for (int c : this->running())
-      block_reduce<1>(this->space(), "prekond::richardson::first_norm", this->num_rows(),
-                      this->reduce_workspace(), m_scalars.now(residual_norm, c),
-                      impl::DotBody<Scalar, Space>{column(m_r, c), column(m_r, c)});
+      this->template dots<1>("prekond::richardson::first_norm", {{{column(m_r, c), column(m_r, c)}}},
+                             m_scalars.now(residual_norm, c));
     test();
     while (!this->running().empty()) {
       this->product(m_r, m_z, m_t);
@@ -70,8 +67,7 @@ class RichardsonRun : public krylov::KrylovRun<Scalar, Space> {
   void test() {
     this->sum(m_scalars.message(residual_norm));
     m_scalars.read(this->space(), "prekond::richardson::stopping_test");
-    this->for_each_running(
-        [&](int c) { this->judge(c, m_scalars.real_now(residual_norm, c, 0), true, std::nullopt); });
+    this->for_each_running([&](int c) { this->judge(c, m_scalars.real_now(residual_norm, c, 0), true); });
   }
 
   Scalar m_omega;
@@ -83,7 +79,7 @@ class RichardsonRun : public krylov::KrylovRun<Scalar, Space> {
 
 template <class Scalar, class Space>
 std::vector<SolveResult> Richardson<Scalar, Space>::run(const LinearProblem<Scalar, Space>& problem) const {
-  return RichardsonRun<Scalar, Space>(problem, m_options.omega).run();
+  return RichardsonIteration<Scalar, Space>(problem, m_options.omega).run();
 }
 
 #define PREKOND_RICHARDSON(Scalar, Space) template class Richardson<Scalar, Space>;

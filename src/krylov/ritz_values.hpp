@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// Ritz values of a Hessenberg matrix and their order as shifts of a Newton basis, on the host.
+/// The Ritz values of a Hessenberg matrix and their order as shifts of a Newton basis, on the host.
 #include <prekond/core/scalar.hpp>
 
 #include <algorithm>
@@ -54,8 +54,10 @@ inline std::complex<double> wilkinson_shift(const ComplexMatrix& h, int last) {
   return std::abs(one - d) < std::abs(other - d) ? one : other;
 }
 
-/// The eigenvalues of an upper Hessenberg matrix, by the QR method with Wilkinson's shifts. Empty where it
-/// does not converge, or something is not finite. Cost: about 10 n^3 operations.
+/// The eigenvalues of an upper Hessenberg matrix, by the QR method with Wilkinson's shifts. Empty where the
+/// method does not converge, or an entry is not finite.
+///
+/// Cost: about 10 n^3 operations.
 inline std::vector<std::complex<double>> hessenberg_eigenvalues(ComplexMatrix h) {
   const int n = static_cast<int>(h.size());
   for (const auto& row : h)
@@ -78,25 +80,26 @@ inline std::vector<std::complex<double>> hessenberg_eigenvalues(ComplexMatrix h)
       continue;
     }
     if (++steps > most_steps) return {};
-    // Every tenth one is out of the ordinary, for matrices that the usual ones leave as they are.
+    // Every tenth shift is an exceptional one, for matrices that the usual shifts do not change.
     const bool usual = steps % 10 != 0;
     qr_step(h, first, last, usual ? wilkinson_shift(h, last) : h[last][last] + std::abs(h[last][last - 1]));
   }
   return values;
 }
 
-/// Leja's order: first the largest in absolute value, then always the one with the largest product of
-/// distances to those before it. With `pairs` a value with an imaginary part is followed by its conjugate,
-/// and one that has lost its own to rounding errors gets it or goes: there may be more or fewer values then.
+/// Leja's order: first the largest in absolute value, then always the value with the largest product of
+/// distances to those before it. With `pairs` a value with an imaginary part is followed by its conjugate; a
+/// value whose conjugate was lost to rounding errors gets it or is dropped, so the number of values may
+/// change.
 ///
 /// Source: Bai, Hu, Reichel, IMA J. Numer. Anal. 14 (1994), section 2.
 inline std::vector<std::complex<double>> leja_order(std::vector<std::complex<double>> values, bool pairs) {
-  if (pairs) {  // one of each pair; its own conjugate but for rounding: real
+  if (pairs) {  // keeps one value of each pair; a value that equals its conjugate but for rounding is real
     for (auto& value : values)
       if (std::abs(value.imag()) <= 1e-8 * std::abs(value)) value = value.real();
     std::erase_if(values, [](const auto& value) { return value.imag() < 0; });
   }
-  // In units of a power of two, so that the same matrix times another one has the same order.
+  // Values are scaled by a power of two, so that a matrix times a power of two has the same order.
   double largest_value = 0;
   for (const auto& value : values) largest_value = std::max(largest_value, std::abs(value));
   const double unit = largest_value > 0 ? std::ldexp(1.0, std::ilogb(largest_value)) : 1;

@@ -18,16 +18,17 @@
 
 namespace prekond::krylov {
 
-/// w_(i+1) = scale (K w_i - shift w_i + square w_(i-1)). scale is a power of two, so that the vectors neither
-/// grow nor shrink much; square is 0, or, for the second of two conjugate Ritz values of a real matrix, scale
-/// times that of the imaginary part, so that both steps together are scale^2 (K - theta)(K - conj theta).
+/// w_(i+1) = scale (K w_i - shift w_i + square w_(i-1)). `scale` is a power of two that keeps the norms of
+/// the vectors near each other. `square` is 0, or, for the second of two conjugate Ritz values of a real
+/// matrix, `scale` times the square of the imaginary part, so that both steps together are scale^2 (K -
+/// theta)(K - conj theta).
 template <class Number>
 struct NewtonStep {
   Number shift = 0;
   double square = 0;
   double scale = 1;
 
-  /// The same where K has become 2^power K.
+  /// Adapts the step to 2^power K in the place of K.
   void scale_operator(int power) {
     shift *= std::ldexp(1.0, power);
     square = std::ldexp(square, power);
@@ -35,8 +36,7 @@ struct NewtonStep {
   }
 };
 
-/// The steps with the Ritz values of H, in Leja's order, rounded to what `Scalar` has. Empty where there are
-/// none.
+/// The steps with the Ritz values of H in Leja's order, rounded to `Scalar`. Empty where there are none.
 template <class Scalar, class Entry>
 std::vector<NewtonStep<in_precision_t<Scalar, double>>> newton_steps(int order, const Entry& entry) {
   using Number = in_precision_t<Scalar, double>;
@@ -75,12 +75,12 @@ struct ShiftVector {
   }
 };
 
-/// The Hessenberg matrix's columns of a block: with w_i = V c_i, c_0 = e_k and K w_i from NewtonStep, the
-/// columns of H are those of (C B - H_before C_above) C_block^-1.
+/// The columns of the Hessenberg matrix for a block: with w_i = V c_i, c_0 = e_k and K w_i = W B from the
+/// Newton steps, they are those of (C B - H_before C_above) C_block^-1.
 template <class Number>
 class BlockColumns {
  public:
-  /// \param before the columns of H there are: V has one more
+  /// \param before the number of columns of H so far; V has one more
   BlockColumns(int before, int steps)
       : m_before(before),
         m_rows(before + 1 + steps),
@@ -93,8 +93,10 @@ class BlockColumns {
   /// Entry (row, i) of column before + i of H.
   Number& h(int row, int i) { return m_h[std::size_t(i) * m_rows + row]; }
 
-  /// Column before + i, after those before it; known(row, column) is H's entry, of columns < before. Cost:
-  /// before^2 / 2 products.
+  /// Computes column before + i, after the columns before it; known(row, column) is the entry of H in columns
+  /// < before.
+  ///
+  /// Cost: before^2 / 2 products.
   template <class Known>
   void find(int i, const NewtonStep<Number>& step, const Known& known) {
     const int rows = m_before + i + 2;

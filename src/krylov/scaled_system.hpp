@@ -10,16 +10,16 @@
 
 namespace prekond::krylov {
 
-/// The exponents between which inner products neither under- nor overflow, and keep their digits while a
-/// residual falls to rounding. In exponents of the real type: double has 1024, float 128.
+/// Bounds of exponents within which inner products neither under- nor overflow, and keep their digits while a
+/// residual falls to rounding, as parts of the largest exponent (1024 for double, 128 for float).
 template <class Real>
 struct SafeExponents {
   static constexpr int all = std::numeric_limits<Real>::max_exponent;
   static constexpr int norm_min = -3 * all / 16,
-                       norm_max = all / 4;   ///< of b, and of a residual that a cycle starts with
-  static constexpr int product = all / 8;    ///< of ||K v|| / ||v||, either way
-  static constexpr int direction = all / 4;  ///< of ||M^-1 v|| / ||v||, either way
-  static constexpr int square_min = -all / 4, square_max = 7 * all / 16;  ///< of inner products over (r, r)
+                       norm_max = all / 4;   ///< for b and the residual at the start of a cycle
+  static constexpr int product = all / 8;    ///< for ||K v|| / ||v||, up and down
+  static constexpr int direction = all / 4;  ///< for ||M^-1 v|| / ||v||, up and down
+  static constexpr int square_min = -all / 4, square_max = 7 * all / 16;  ///< for inner products over (r, r)
   static constexpr bool norm_is_safe(int exponent) { return norm_min <= exponent && exponent <= norm_max; }
 };
 
@@ -29,7 +29,7 @@ struct OperatorExponents {
   bool operator==(const OperatorExponents&) const = default;
 };
 
-/// x = 2^power x for all k columns, in three factors, as the power of two itself may be out of range.
+/// to = 2^power from, in three factors, because the power of two itself may be out of range.
 template <class Scalar, class Space>
 class TimesPower {
  public:
@@ -61,13 +61,16 @@ void times_power(const Space& space, VectorView<const Scalar, Space> from, Vecto
                        TimesPower<Scalar, Space>(from, to, power));
 }
 
-/// A x = b with powers of two taken out, so that a method works with ordinary numbers: A' x' = b' with b' =
-/// 2^-e b, a column its own e, A' = 2^a A, M'^-1 = 2^m M^-1 and x = 2^(e + a) x'. Powers of two are exact: a
-/// method goes the way that it would go with exponents without limits.
+/// A x = b scaled by powers of two, so that a method works with ordinary numbers: A' x' = b' with b' = 2^-e b
+/// for each column's own e, A' = 2^a A, M'^-1 = 2^m M^-1 and x = 2^(e + a) x'. Powers of two are exact: the
+/// iterates are those of numbers whose exponents have no limits.
 ///
-/// x' stands in x's place until `restore`. While all exponents are 0, as for nearly all systems, nothing is
-/// copied and no kernel is launched. Otherwise: a copy of b, and one more pass over the vectors in a product
-/// and an application.
+/// x has x' until `restore`.
+///
+/// Cost: nothing while all exponents are 0, as for nearly all systems; one more pass over the vectors in a
+/// product and an application otherwise.
+///
+/// Memory: a copy of b, and one vector a column, once an exponent is not 0.
 template <class Scalar, class Space>
 class ScaledSystem {
  public:
@@ -87,7 +90,7 @@ class ScaledSystem {
   /// e + a
   int solution_exponent(int c) const { return m_rhs_exponents[c] + m_matrix_exponent; }
 
-  /// Takes another e for column c.
+  /// Sets e of column c.
   void scale_rhs(int c, int exponent) {
     if (exponent == m_rhs_exponents[c]) return;
     if (!m_rhs_is_copied) {
@@ -101,12 +104,12 @@ class ScaledSystem {
     m_rhs_exponents[c] = exponent;
   }
 
-  /// Takes another a and m.
+  /// Sets a and m.
   void scale_operators(int matrix_exponent, int inverse_exponent) {
     for (int c = 0; c < num_columns(); ++c) scale_solution(c, m_matrix_exponent - matrix_exponent);
     try_operators(matrix_exponent, inverse_exponent);
   }
-  /// The same while x' is looked at by nobody.
+  /// Sets a and m without scaling x', while nobody reads it.
   void try_operators(int matrix_exponent, int inverse_exponent) {
     m_matrix_exponent = matrix_exponent;
     m_inverse_exponent = inverse_exponent;
@@ -115,7 +118,7 @@ class ScaledSystem {
                                   m_problem.b.extent(1));
   }
 
-  /// Makes x' of column c what it is once x has been rounded to its type.
+  /// Rounds x' of column c as x is rounded to its type.
   void round_solution(int c) {
     const int power = solution_exponent(c);
     scale_solution(c, power);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/core/error.hpp>
+#include <prekond/core/impl/threads.hpp>
 #include <prekond/core/options.hpp>
-#include <prekond/core/threads.hpp>
 #include <prekond/krylov/solver.hpp>
 
 #include "core/instantiate.hpp"
@@ -56,7 +56,7 @@ std::vector<SolveResult> Solver<Scalar, Space>::solve(
                      std::to_string(x.extent(1)));
   if (preconditioner && preconditioner->is_variable() && !is_flexible())
     throw InputError(name() + ": the preconditioner " + preconditioner->name() +
-                     " is another operator for another vector; that needs a flexible solver: fgmres, "
+                     " changes between applications; that needs a flexible solver: fgmres, "
                      "richardson, or for symmetric positive definite matrices cg with flexible = true");
   if (b.extent(1) == 0) return {};
   Kokkos::Timer timer;

@@ -23,8 +23,8 @@ int scale_down(std::vector<double>& alpha, std::vector<double>& beta) {
   return exponent;
 }
 
-/// The iteration: d becomes the eigenvalues, e zero, and `row` (at first a row of the identity) that row of
-/// the matrix of eigenvectors.
+/// The QL iteration: d becomes the eigenvalues, e zero, and `row`, at first a row of the identity, the same
+/// row of the matrix of eigenvectors.
 class QlIteration {
  public:
   QlIteration(std::vector<double>& d, std::vector<double>& e, std::vector<double>& row)
@@ -32,7 +32,7 @@ class QlIteration {
 
   void operator()() {
     const std::size_t n = m_d.size();
-    // An eigenvalue takes two or three steps; the bound ends what no finite matrix does.
+    // An eigenvalue takes two or three steps; the bound is for matrices that are not finite.
     for (std::size_t l = 0; l < n; ++l)
       for (int steps = 0; steps < 100; ++steps) {
         const std::size_t m = end_of_block(l);
@@ -42,7 +42,7 @@ class QlIteration {
   }
 
  private:
-  /// The first m >= l behind which the matrix is split.
+  /// The first m >= l after which the matrix is split.
   std::size_t end_of_block(std::size_t l) const {
     std::size_t m = l;
     for (; m + 1 < m_d.size(); ++m) {

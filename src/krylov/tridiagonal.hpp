@@ -5,17 +5,21 @@
 
 namespace prekond::krylov {
 
-/// Eigenvalues of a real symmetric tridiagonal matrix, and of each normalised eigenvector the last entry's
-/// magnitude.
+/// The eigenvalues of a real symmetric tridiagonal matrix, and the magnitudes of the last entries of its
+/// normalised eigenvectors.
 struct TridiagonalEigenvalues {
   std::vector<double> values;  ///< ascending
   std::vector<double> last;
 };
 
-/// Of T with the diagonal `alpha` of n entries and, beside it, the first n - 1 of `beta`. Implicit QL steps
-/// with Wilkinson's shift, of which the eigenvectors' last entries alone are followed: about 10 n^2
-/// operations, n doubles. Backward stable: values have errors of the rounding of the largest. T is scaled, so
-/// that entries may have any size.
+/// The eigenvalues of T with the diagonal `alpha` of n entries and the first n - 1 of `beta` next to it, by
+/// implicit QL steps with Wilkinson's shift that follow only the last entries of the eigenvectors. The method
+/// is backward stable: the error of a value is rounding of the largest. T is scaled, so entries may have any
+/// size.
+///
+/// Cost: about 10 n^2 operations.
+///
+/// Memory: n doubles.
 ///
 /// \pre finite entries, and beta.size() + 1 >= alpha.size()
 ///

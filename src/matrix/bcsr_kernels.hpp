@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// Products with matrices by blocks, for the units that instantiate them.
-#include <prekond/core/multiply_add.hpp>
+#include <prekond/core/impl/multiply_add.hpp>
 #include "matrix/bcsr_operator.hpp"
 
 #include "core/packed.hpp"
@@ -15,7 +15,7 @@
 namespace prekond {
 namespace impl::products {
 
-// What the threads do was chosen on an H200 (perf_tests/results/h200/blocks/results.md), the numbers are
+// The work of a thread was chosen on an H200 (perf_tests/results/h200/blocks/results.md), the numbers are
 // those of SpmvTuning.
 struct BcsrTuning {
   static constexpr int team = 128;
@@ -52,7 +52,7 @@ struct PackedBcsr {
         values(a.values) {}
 };
 
-/// Size: of the blocks, 0 where it is known at run time alone.
+/// Size: of the blocks, 0 where it is known only at run time.
 template <class Scalar, int Size>
 struct BlockRows {
   PackedBcsr<Scalar> a;
@@ -82,7 +82,7 @@ struct RowsByThreads : BlockRows<Scalar, Size> {
       update(row, v, sum_of_row(cols, entries, count, update.x.column(v)));
   }
 
-  /// Columns and values of a batch are all on their way before the first is needed.
+  /// Columns and values of a batch are all in flight before the first is needed.
   KOKKOS_FORCEINLINE_FUNCTION Scalar sum_of_row(const int* cols, const Scalar* entries, int count,
                                                 const Scalar* xv) const {
     const int b = this->block_size();
@@ -116,7 +116,7 @@ struct RowsByThreads : BlockRows<Scalar, Size> {
     }
     return sum;
   }
-  /// Of the padding's columns x has nothing.
+  /// x has no entries for the padding's columns.
   KOKKOS_FORCEINLINE_FUNCTION bool has_column(int col) const {
     return !this->a.is_padded || col < this->a.num_cols;
   }
@@ -132,7 +132,7 @@ struct BcsrByRows : RowsByThreads<Scalar, Space, Size> {
   }
 };
 
-/// The same by teams, which have the rows that are too long for one thread. What a step's threads do is
+/// The same by teams, which have the rows that are too long for one thread. The work of a step's threads is
 /// written as a loop over them, which on a device is one turn each.
 template <class Scalar, class Space, int Size>
 struct BcsrByTeams : RowsByThreads<Scalar, Space, Size> {

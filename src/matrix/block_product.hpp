@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-#include <prekond/core/multiply_add.hpp>
+#include <prekond/core/impl/multiply_add.hpp>
 #include <prekond/matrix/bcsr_matrix.hpp>
 
 namespace prekond::impl::blocks {
 
-/// sums += B x for a b x b block, by one thread; Size is b, or 0 where it is known at run time alone. The
+/// sums += B x for a b x b block, by one thread; Size is b, or 0 where it is known only at run time. The
 /// products of a row are added first, so that from block to block only one addition waits for another.
 template <BlockOrder Order, int Size, class Scalar>
 KOKKOS_FORCEINLINE_FUNCTION void add_product(int block_size, const Scalar* block, const Scalar* x,

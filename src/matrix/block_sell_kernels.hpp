@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// Products with matrices of blocks in SELL, for the unit that instantiates them.
-#include <prekond/core/multiply_add.hpp>
-#include <prekond/matrix/block_sell_matrix.hpp>
+#include <prekond/core/impl/multiply_add.hpp>
+#include <prekond/matrix/sell_matrix.hpp>
 #include "core/half.hpp"
 
 #include <algorithm>
@@ -60,7 +60,7 @@ struct PackedBlockSell {
         values(a.values) {}
 };
 
-/// Rows x Cols: of the blocks, or 0 x 0 where they are known at run time alone.
+/// Rows x Cols: of the blocks, or 0 x 0 where they are known only at run time.
 template <class Value, class Scalar, class Space, int Rows, int Cols>
 struct BlockSellRows {
   using Tuning = BlockSellTuning;
@@ -120,7 +120,7 @@ struct BlockSellRows {
     }
   }
 
-  /// Count blocks from the k-th one on. All of their entries are on their way before the first is needed.
+  /// Count blocks from the k-th one on. All of their entries are in flight before the first is needed.
   template <int Count, class Delta>
   KOKKOS_FORCEINLINE_FUNCTION static void add_blocks(int k, const int* bases, const Delta* deltas,
                                                      const Value* values, const Scalar* xv, Scalar* sums) {
@@ -288,7 +288,7 @@ std::optional<BlockSellMatrix<Value, Space>> make_block_sell(
         double(sizeof(Value)) * double(pattern.nnz()) / Tuning::bytes_per_second + Tuning::late)
       return std::nullopt;
   }
-  // Whatever the padding: it was looked at.
+  // Any padding is accepted: it was looked at before.
   const SellOptions any{.max_padding = 1e9};
   const auto structure = impl::formats::make_sell_structure<Space>(space, blocks, any, chunks);
   const auto result = fill_block_sell<Value, Space>(space, a, pattern, structure);

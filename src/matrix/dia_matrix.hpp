@@ -34,7 +34,7 @@ struct DiaMatrix {
   Vector<Value, Space> values;  ///< stride x num_diagonals()
 };
 
-/// What kernels take: nothing owned.
+/// The argument of kernels: nothing owned.
 template <class Value, class Space>
 struct DiaView {
   DiaView() = default;
@@ -48,8 +48,8 @@ struct DiaView {
   VectorView<const Value, Space> values;
 };
 
-/// The number of diagonals with an entry, main or not. Each row's columns are read beside those of the row
-/// above. Memory, while it runs: 12 bytes for each of num_rows + num_cols diagonals. Fences.
+/// The number of diagonals with an entry, main or not. Each row's columns are read together with those of the
+/// row above. Memory, while it runs: 12 bytes for each of num_rows + num_cols diagonals. Fences.
 template <class Space>
 std::int64_t count_diagonals(const Space& space, const CsrGraphView<Space>& pattern);
 

@@ -24,7 +24,7 @@ struct FilterEntries {
   VectorView<int, Space> length;                  ///< of the result's rows: written where there is no result
   VectorView<const std::size_t, Space> row_ptrs;  ///< of the result
   VectorView<int, Space> col_idxs;
-  VectorView<Scalar, Space> values;  ///< none: of the pattern alone
+  VectorView<Scalar, Space> values;  ///< none: only the pattern
 
   Policy policy(const Space& space) const {
     const int teams = static_cast<int>((a.num_rows + rows_per_team - 1) / rows_per_team);
@@ -69,7 +69,7 @@ struct FilterEntries {
   }
 };
 
-/// The kept entries: with their values, or their pattern alone.
+/// The kept entries: with their values, or only their pattern.
 template <bool with_values, class Scalar, class Space, class Keep>
 CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> keep_entries(
     const Space& space, const CsrView<Scalar, Space>& a, const Keep& keep) {
@@ -106,7 +106,7 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> filter_entries
   return impl::keep_entries<true, Scalar, Space>(space, a, keep);
 }
 
-/// The pattern of those entries alone: no value is copied.
+/// Only the pattern of those entries: no value is copied.
 template <class Scalar, class Space, class Keep>
 CsrGraph<Space> filter_pattern(const Space& space, const CsrView<Scalar, Space>& a, const Keep& keep) {
   const auto kept = impl::keep_entries<false, Scalar, Space>(space, a, keep);

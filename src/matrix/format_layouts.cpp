@@ -6,8 +6,8 @@
 #include <prekond/core/error.hpp>
 #include <prekond/core/options.hpp>
 
+#include "core/concurrent_words.hpp"
 #include "core/instantiate.hpp"
-#include "core/relaxed_words.hpp"
 #include "core/row_teams.hpp"
 
 #include <string>
@@ -81,7 +81,7 @@ struct ListDiagonals {
   }
 };
 
-/// What is sorted: entries that the row lacks of 2^32, then the row.
+/// The sorted key: entries that the row lacks of 2^32, then the row.
 using Key = unsigned long long;
 
 template <class Space>

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// What advice and makers of formats find out about a pattern.
-#include <prekond/core/multiply_add.hpp>
+/// The facts about a pattern that advice and makers of formats find.
+#include <prekond/core/impl/multiply_add.hpp>
 #include <prekond/core/scalar.hpp>
 #include <prekond/matrix/csr_graph.hpp>
 #include <prekond/matrix/matrix_format.hpp>
@@ -23,7 +23,7 @@ KOKKOS_FORCEINLINE_FUNCTION Value zero_of() {
     return Value(0.0f);
 }
 
-/// At most max_padding places for each entry and row? What a maker refuses, advice does not choose.
+/// At most max_padding places for each entry and row? Advice does not choose a format that a maker refuses.
 inline bool fits_padding(double places, std::int64_t nnz, std::int64_t num_rows, double max_padding) {
   return places <= max_padding * (double(nnz) + double(num_rows));
 }
@@ -67,7 +67,7 @@ template <class Space>
 SellStructure<Space> make_sell_structure(const Space& space, const CsrGraphView<Space>& pattern,
                                          const SellOptions& options, const Chunks<Space>& chunks);
 
-/// What advice has found out about a pattern and its maker needs again; empty without advice.
+/// The facts that advice has found about a pattern and its maker needs again; empty without advice.
 template <class Space>
 struct Found {
   std::optional<Diagonals<Space>> diagonals;

@@ -3,7 +3,7 @@
 #pragma once
 /// How the formats that have the k-th entries of neighbouring rows together add a row (on a device, a thread)
 /// or a few rows side by side (on a host), and which row stands at a position.
-#include <prekond/core/multiply_add.hpp>
+#include <prekond/core/impl/multiply_add.hpp>
 #include <prekond/core/scalar.hpp>
 #include <prekond/matrix/sell_matrix.hpp>
 #include "matrix/dia_matrix.hpp"
@@ -26,8 +26,8 @@ struct FormatTuning {
   static constexpr int batch = 8;
   static constexpr int dia_batch = 4;
   static constexpr int jad_batch = 4;
-  // Of so many places in the mean: the matrix is added in one batch, and then many threads help more than
-  // registers do.
+  // With this number of places in the mean the matrix is added in one batch, and then many threads help more
+  // than registers do.
   static constexpr int mean_of_short_rows = 8;
   // Threads of a multiprocessor that a kernel's registers have to leave room for.
   static constexpr int threads_of_short_rows = 1536;
@@ -40,7 +40,7 @@ struct FormatTuning {
   static constexpr int host_diagonals = 4;    // that a host adds in one pass over its rows' sums
 };
 
-/// Loads of a batch are on their way before the first is needed. `get` fills a column, which x has, and a
+/// Loads of a batch are in flight before the first is needed. `get` fills a column, which x has, and a
 /// value.
 template <int Batch, class Value, class Scalar, class Get>
 KOKKOS_FORCEINLINE_FUNCTION void add_batch(const Scalar* xv, const Get& get, Scalar& sum) {
@@ -80,7 +80,8 @@ KOKKOS_FORCEINLINE_FUNCTION void add_rest(int count, const Scalar* xv, const Get
   }
 }
 
-/// What a host's loops over rows side by side do where an entry is 0, which may be a place without an entry.
+/// The action of a host's loops over rows side by side where an entry is 0, which may be a place without an
+/// entry.
 enum class Zeros {
   added,    ///< 0 x is added: nothing is compared, and nothing changes where x is finite
   left_out  ///< whatever x is
@@ -224,7 +225,7 @@ struct SellRows {
 
   /// Where `sums` begins that has `position` among its rows.
   KOKKOS_FUNCTION static std::int64_t first_of(std::int64_t position) { return position / chunk * chunk; }
-  /// Of the chunk that begins at `position`.
+  /// The sums of the chunk that begins at `position`.
   template <Zeros zeros>
   KOKKOS_FUNCTION void sums(std::int64_t position, const Scalar* xv, Scalar* results) const {
     const std::int64_t c = position / chunk;
@@ -294,7 +295,7 @@ struct DiaRows {
   }
 
   KOKKOS_FUNCTION static std::int64_t first_of(std::int64_t position) { return position; }
-  /// Of rows from any `position` on.
+  /// The sums of rows from any `position` on.
   template <Zeros zeros>
   KOKKOS_FUNCTION void sums(std::int64_t position, const Scalar* xv, Scalar* results) const {
     constexpr int batch = FormatTuning::host_diagonals;
@@ -382,7 +383,7 @@ struct JadRows {
   }
 
   KOKKOS_FUNCTION static std::int64_t first_of(std::int64_t position) { return position; }
-  /// Of rows from any `position` on.
+  /// The sums of rows from any `position` on.
   template <Zeros zeros>
   KOKKOS_FUNCTION void sums(std::int64_t position, const Scalar* xv, Scalar* results) const {
     for (int r = 0; r < side_by_side; ++r) results[r] = 0;

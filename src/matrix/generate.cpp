@@ -70,7 +70,7 @@ std::vector<Generator<Scalar, Space>> complex_generators() {
       generators::magnetic3d<Scalar, Space>)};
 }
 
-/// Those whose matrices are real.
+/// The generators whose matrices are real.
 template <class Scalar, class Space>
 std::vector<Generator<Scalar, Space>> all_generators() {
   using namespace generators;

@@ -33,7 +33,7 @@ struct JadMatrix {
   Vector<int, Space> rows;  ///< the row at a position
 };
 
-/// What kernels take: nothing owned.
+/// The argument of kernels: nothing owned.
 template <class Value, class Space>
 struct JadView {
   JadView() = default;

@@ -33,21 +33,21 @@ std::string to_string(MatrixFormat format) {
 namespace {
 
 struct AdviceTuning {
-  // Assumed, of any device: what a thread that adds a row alone takes for an entry, and a launch.
+  // Assumed for any device: the time of an entry for a thread that adds a row by itself, and of a launch.
   static constexpr double seconds_of_entry = 1e-7;
   static constexpr double seconds_of_launch = 3e-6;
   // About a copy's rate on an H200, perf_tests/results/h200/toolbox/formats.json.
   static constexpr double bytes_per_second = 4e12;
   // Before CSR is left for another format, that has to be so much smaller: assumed.
   static constexpr double advantage = 0.95;
-  // DIA reads nothing but what it adds: it is the faster one up to so many times the bytes that SELL is
+  // DIA reads nothing but what it adds: it is the faster one up to this multiple of the bytes that SELL is
   // estimated to take (H200, elasticity3d:60, 1.06 times: 78.6 us against 71.8).
   static constexpr double dia_over_sell = 1.03;
   // Blocks of 3 take 0.83 times SELL's bytes and as long, of 4 and 5 they are the faster ones (H200,
   // perf_tests/results/h200/blocks/results.md).
   static constexpr int least_block_size = 4;
   static constexpr double blocks_over_others = 0.9;
-  // Three times so many rows, and so many entries of each, are looked at on a host.
+  // Three times this number of rows, and this number of entries of each, are looked at on a host.
   static constexpr std::int64_t rows_of_sample = 64;
   static constexpr std::size_t entries_of_sample = 64;
 };
@@ -126,7 +126,7 @@ std::int64_t diagonals_of_some_rows(const CsrGraphView<Space>& pattern) {
   return std::unique(offsets.begin(), offsets.end()) - offsets.begin();
 }
 
-/// Of what is to be stored on a host: CSR where a few rows have more diagonals than DIA pays for.
+/// The choice for a matrix stored on a host: CSR where a few rows have more diagonals than DIA pays for.
 template <class Space>
 bool is_csr_at_a_glance(const CsrGraphView<Space>& pattern, FormatAdvice& advice, std::int64_t entry) {
   if constexpr (is_host_space<Space>) {

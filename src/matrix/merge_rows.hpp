@@ -30,7 +30,7 @@ struct MergeRows {
 
   std::int64_t num_block_rows() const { return (pattern.num_rows + block_size - 1) / block_size; }
 
-  /// What comes next in each row.
+  /// Memory for the next entry of each row.
   int scratch_bytes(int threads) const { return threads * block_size * int(sizeof(std::size_t)); }
 
   Policy policy(const Space& space) const {
@@ -102,7 +102,7 @@ void with_lanes(int block_size, const With& with) {
     with.template operator()<32>();
 }
 
-/// Of each block row the number of its blocks. \pre the size is from 1 to 32
+/// The number of blocks of each block row. \pre the size is from 1 to 32
 template <class Space>
 Vector<int, Space> blocks_of_rows(const Space& space, const CsrGraphView<Space>& pattern, int block_size);
 

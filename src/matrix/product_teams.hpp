@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// What the products of all formats have in common: a team's block of rows, the sum of an inner product over
+/// The common parts of the products of all formats: a team's block of rows, the sum of an inner product over
 /// all blocks, groups of columns.
 #include <prekond/core/error.hpp>
 #include <prekond/core/impl/block_reduce.hpp>
@@ -36,7 +36,7 @@ inline int num_teams(std::int64_t num_rows, std::int64_t rows_per_team) {
   return static_cast<int>(std::max<std::int64_t>(1, (num_rows + rows_per_team - 1) / rows_per_team));
 }
 
-/// What becomes of a team's part of x^H A x: a host's teams are the sum's blocks, and the last one adds them;
+/// The end of a team's part of x^H A x: a host's teams are the sum's blocks, and the last one adds them;
 /// a device's, of few rows each, file their sums for another kernel.
 template <class Scalar, class Space>
 using FinishDot =
@@ -64,7 +64,7 @@ bool has_rows(const View& x, std::int64_t num_rows) {
   return static_cast<std::int64_t>(x.extent(0)) >= num_rows;
 }
 
-/// What a recurrence reads of x and b, and the rows' scales, have to be there.
+/// The vectors x and b that a recurrence reads, and the rows' scales, have to be there.
 template <class Matrix, class Scalar, class Space>
 void check_update(const Matrix& a, const RowUpdate<Scalar, Space>& update) {
   const auto& [step, x, y, b, row_scale] = update;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-#include <prekond/core/multiply_add.hpp>
+#include <prekond/core/impl/multiply_add.hpp>
 #include <prekond/core/operator.hpp>
 #include <prekond/core/scalar.hpp>
 #include <prekond/core/views.hpp>
@@ -10,9 +10,9 @@
 
 namespace prekond::impl::products {
 
-/// What a product does with a row's sum, the last line of every format's kernels:
+/// The use that a product makes of a row's sum, the last line of every format's kernels:
 /// y_i = product d_i (H x)_i + direct x_i + previous y_i + source b_i for A = D H, D = I where it is empty.
-/// What has the coefficient 0 is not read. The rounding is written down.
+/// A vector with the coefficient 0 is not read. The rounding is written down.
 template <class Scalar, class Space>
 struct RowUpdate {
   RecurrenceStep<Scalar> step;
@@ -40,7 +40,7 @@ struct RowUpdate<Scalar, Space>::Packed {
         row_scale(from.row_scale),
         num_columns(static_cast<int>(from.y.extent(1))) {}
 
-  /// y = product A x alone?
+  /// Is it only y = product A x?
   KOKKOS_FUNCTION bool is_product() const {
     return step.direct == Scalar(0) && step.previous == Scalar(0) && step.source == Scalar(0) &&
            row_scale.is_empty();
@@ -66,7 +66,7 @@ struct RowUpdate<Scalar, Space>::Packed {
   }
 
   /// As operator(), for rows [first, first + count) by one thread, which looks at each coefficient once; the
-  /// sums are replaced. Count: that number, or 0 where it is known at run time alone. \pre no scale
+  /// sums are replaced. Count: that number, or 0 where it is known only at run time. \pre no scale
   template <int Count>
   KOKKOS_FORCEINLINE_FUNCTION void rows(std::int64_t first, int count, int v, Scalar* sums) const {
     const int n = Count > 0 ? Count : count;

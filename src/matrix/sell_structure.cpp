@@ -60,7 +60,7 @@ struct Positions {
   KOKKOS_FUNCTION std::int64_t row(std::int64_t position) const {
     return rows.extent(0) > 0 ? rows(position) : position;
   }
-  /// 0 behind the last row.
+  /// 0 after the last row.
   KOKKOS_FUNCTION int length(std::int64_t position) const {
     if (position >= pattern.num_rows) return 0;
     const std::int64_t i = row(position);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// What is wrong with a matrix that should be symmetric positive definite, in words. Rows and columns are
+/// The fault of a matrix that should be symmetric positive definite, in words. Rows and columns are
 /// given from 0, and counted from 1 in the texts.
 #include <prekond/core/scalar.hpp>
 

@@ -20,10 +20,11 @@ namespace impl::products {
 
 // Chosen on an H200 (perf_tests/results/h200/toolbox/results.md).
 struct SpmvTuning {
-  // On a device, rows of up to so many entries in the mean go to a thread each, longer ones to streams.
+  // On a device, rows of up to this number of entries in the mean go to a thread each, longer ones to
+  // streams.
   static constexpr int mean_of_thread = 8;
   static constexpr int thread_team = 128;
-  // A stream: a team reads the entries of so many rows, and adds each row's products after.
+  // A stream: a team reads the entries of this number of rows, and adds each row's products after.
   static constexpr int stream_team = 128;
   static constexpr int stream_entries = 2048;
   static constexpr int batch = 4;  // entries that a thread asks for at a time
@@ -49,14 +50,14 @@ struct PackedCsr {
 };
 
 /// Rows in a block of `rows_per_team`. Every instantiation for the same owner gives (A x)_i the same bits:
-/// the order of the sum depends on the row alone.
+/// the order of the sum depends only on the row.
 ///
 /// `Update` has x and what is done with a row's sum: RowUpdate, or another one of its shape.
 template <class Value, class Scalar, class Space, RowOwner Owner, bool WithDot,
           template <class, class> class Update = RowUpdate>
 struct SpmvKernel {
   using Tuning = SpmvTuning;
-  /// On a host the device's kernels run in tests alone, by teams of two.
+  /// On a host the device's kernels run only in tests, by teams of two.
   static constexpr int team_threads = Owner == RowOwner::host_thread ? 1
                                       : is_host_space<Space>         ? 2
                                       : Owner == RowOwner::stream    ? Tuning::stream_team
@@ -193,7 +194,7 @@ struct SpmvKernel {
     }
   }
 
-  /// A batch's columns and values are all on their way before the first is needed: x waits for memory once a
+  /// A batch's columns and values are all in flight before the first is needed: x waits for memory once a
   /// batch, also in the last, of which a row has a part (columns -1 where there is none). Streams, which have
   /// many entries for each of x, leave the caches to x.
   template <int Stride>
@@ -279,7 +280,7 @@ int launch(const Space& space, const char* label, const CsrView<Value, Space>& a
   } else if constexpr (Owner == RowOwner::stream) {
     const std::int64_t mean = a.num_rows > 0 ? a.nnz() / a.num_rows : 0;
     const std::int64_t fit = SpmvTuning::stream_entries * 19 / 20 / std::max<std::int64_t>(1, mean);
-    // Of a small matrix, a share for each team that runs at the same time.
+    // A small matrix has a share for each team that runs at the same time.
     const std::int64_t share = (a.num_rows * Kernel::team_threads - 1) / threads_at_once(space) + 1;
     rows_per_team = std::clamp<std::int64_t>(std::min(fit, share), 1, Kernel::team_threads);
   }

@@ -18,7 +18,7 @@ namespace {
 template <class Space>
 using RowPolicy = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
 
-/// Of numbers that are small, ordinary or large the squares are summed apart, those of small and large ones
+/// The squares of small, ordinary and large numbers are summed apart, those of small and large ones
 /// scaled, so that none leaves the range: Blue, ACM Trans. Math. Softw. 4 (1978).
 struct Magnitudes {
   static constexpr int count = 3;
@@ -37,7 +37,7 @@ struct Magnitudes {
   }
 };
 
-/// What takes a look at every entry of a row.
+/// The facts that take a look at every entry of a row.
 struct RowFacts {
   double squares[3] = {};   // sums of |a_ij|^2, see Magnitudes
   double off_diagonal = 0;  // sum of |a_ij|, j != i

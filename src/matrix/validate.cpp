@@ -3,8 +3,8 @@
 #include <prekond/core/scalar.hpp>
 #include <prekond/matrix/validate.hpp>
 
+#include "core/concurrent_words.hpp"
 #include "core/instantiate.hpp"
-#include "core/relaxed_words.hpp"
 #include "core/row_teams.hpp"
 #include "matrix/row_search.hpp"
 #include "matrix/spd_text.hpp"
@@ -30,7 +30,7 @@ using FirstPlace = VectorView<Place, Space>;
 /// everywhere.
 template <class Space>
 KOKKOS_INLINE_FUNCTION void report(const FirstPlace<Space>& first, Place place) {
-  if (place < impl::load_relaxed(first(0))) Kokkos::atomic_min(&first(0), place);
+  if (place < impl::concurrent_load(first(0))) Kokkos::atomic_min(&first(0), place);
 }
 
 /// Everything that a message says about one entry.
@@ -161,7 +161,7 @@ void check_row_ptrs(const Space& space, const CsrView<Scalar, Space>& a) {
   const Place place = fetch(space, first);
   const std::size_t at =
       place == none ? static_cast<std::size_t>(a.num_rows) : static_cast<std::size_t>(place);
-  // What the message needs: the pointer at `at` and the one before.
+  // The message needs the pointer at `at` and the one before.
   const std::size_t before = at > 0 ? at - 1 : at;
   std::size_t ptrs[2] = {};
   for (int p = 0; p < 2; ++p)

@@ -3,8 +3,8 @@
 #include <prekond/core/error.hpp>
 #include <prekond/pattern/fill.hpp>
 
+#include "core/concurrent_words.hpp"
 #include "core/instantiate.hpp"
-#include "core/relaxed_words.hpp"
 #include "core/row_teams.hpp"
 #include "sparse_product/row_search.hpp"
 #include "sparse_product/transpose_graph.hpp"
@@ -105,7 +105,7 @@ struct CountStored {
   KOKKOS_FUNCTION void operator()(std::int64_t i, std::int64_t& sum) const { sum += diagonal(i) < 0 ? 0 : 1; }
 };
 
-/// What a result has to fit.
+/// The limits that a result has to fit.
 struct Budget {
   int level;
   std::int64_t num_rows, most_bytes;
@@ -118,7 +118,7 @@ struct Budget {
     throw InputError("the pattern of the factors of level " + std::to_string(level) + " would have " +
                      std::to_string(nnz) + " entries and take " + std::to_string(bytes) +
                      " bytes, more than the " + std::to_string(most_bytes) +
-                     " allowed; lower the level or raise pattern_bytes");
+                     " allowed; lower the level or raise memory_budget");
   }
 };
 

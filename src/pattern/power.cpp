@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "pattern/power.hpp"
 #include <prekond/core/error.hpp>
-#include <prekond/pattern/threshold.hpp>
+#include <prekond/pattern/impl/threshold.hpp>
 
 #include "core/instantiate.hpp"
 #include "sparse_product/row_search.hpp"
@@ -14,7 +14,7 @@ namespace {
 
 using impl::row_search::Part;
 
-/// What a result has to fit.
+/// The limits that a result has to fit.
 struct Budget {
   Part part;
   int k;

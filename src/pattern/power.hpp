@@ -15,11 +15,11 @@ namespace prekond {
 /// made: each row is found by a breadth-first search of depth k, whose steps may lead above the diagonal,
 /// once to count and once to fill. The result has the same bits whatever the threads and `slab_bytes`.
 ///
-/// Cost: twice a reading of the rows of S within k - 1 steps of each row, of the last ones up to the diagonal
-/// alone; then the sort. Memory: the result, one int a row, and workspaces of `slab_bytes` together. A row
-/// that reaches more columns than its workspace holds is searched again in one four times larger, until it
-/// fits; a single workspace may exceed `slab_bytes`. On the host each thread has a workspace, whose first
-/// size alone follows `slab_bytes`, and num_rows ints. Fences a few times.
+/// Cost: twice a reading of the rows of S within k - 1 steps of each row, of the last ones only up to
+/// the diagonal; then the sort. Memory: the result, one int a row, and workspaces of `slab_bytes` together. A
+/// row that reaches more columns than its workspace holds is searched again in one four times larger, until
+/// it fits; a single workspace may exceed `slab_bytes`. On the host each thread has a workspace, of which
+/// only the first size follows `slab_bytes`, and num_rows ints. Fences a few times.
 ///
 /// \pre sorted rows
 /// \throws InputError for k < 0, and, before it is allocated, for a result of more than `max_bytes`

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/core/error.hpp>
 #include <prekond/core/scalar.hpp>
-#include <prekond/pattern/threshold.hpp>
+#include <prekond/pattern/impl/threshold.hpp>
 #include "core/geometric_mean.hpp"
 
 #include "core/instantiate.hpp"
@@ -16,7 +16,7 @@ namespace {
 
 using impl::ScaleRows;
 
-/// Which entries beside the diagonal are kept.
+/// The entries off the diagonal that are kept.
 template <class Scalar, class Space>
 struct LargeEntries {
   CsrView<Scalar, Space> a;
@@ -79,8 +79,8 @@ struct CopyLargeEntries {
   }
 };
 
-/// Of the rows of S what is left of the diagonal, the diagonal, and what is right of it below num_rows:
-/// lengths.
+/// The lengths of the parts of the rows of S: left of the diagonal, the diagonal, and right of it below
+/// num_rows.
 template <class Space>
 struct PartOfRows {
   struct Row {

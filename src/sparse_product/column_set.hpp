@@ -213,7 +213,7 @@ class MarkerColumnSet : public impl::MarkedColumnList {
     return (~key & member) | (nobody & ~member);
   }
 
-  /// Where a column is; `none` is the slot of one that is not in the set, behind the last, and `nobody` the
+  /// Where a column is; `none` is the slot of one that is not in the set, after the last, and `nobody` the
   /// position of one that is no member. \pre cols[none] >= 0
   KOKKOS_FORCEINLINE_FUNCTION ColumnPlace find_or(int col, int none, int nobody) const {
     const int mark = marker[col];

@@ -3,7 +3,7 @@
 #pragma once
 #include <Kokkos_Core.hpp>
 
-#include "core/relaxed_words.hpp"
+#include "core/concurrent_words.hpp"
 
 #include <cstddef>
 
@@ -32,7 +32,7 @@ class ColumnTable {
   /// `bucket`: where the column is now. \returns whether it is new. \pre a bucket is empty, or has it
   KOKKOS_FORCEINLINE_FUNCTION bool insert(int col, unsigned& bucket) const {
     for (bucket = first(col);; bucket = (bucket + 1) & m_mask) {
-      int seen = load_relaxed(m_columns[bucket]);  // what is not empty stays
+      int seen = concurrent_load(m_columns[bucket]);  // what is not empty stays
       if (seen == empty) seen = Kokkos::atomic_compare_exchange(m_columns + bucket, empty, col);
       if (seen == empty) return true;
       if (seen == col) return false;

@@ -93,7 +93,7 @@ void sort_host_row(int* cols, Scalar* values, int length) {
 
 /// A row of A B with its values, each the sum in the order of A's row. Each thread has the place of every
 /// column in the row at hand: what is not more than the row's first place is of a row before. The value
-/// behind those found is 0, which a new column begins with: room for one more is needed.
+/// after those found is 0, which a new column begins with: room for one more is needed.
 template <class Scalar, class Space>
 struct FindHostProductRow {
   CsrView<Scalar, Space> a, b;

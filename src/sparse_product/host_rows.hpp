@@ -72,8 +72,8 @@ std::size_t begin_each(const VectorView<std::size_t, Space>& numbers, std::int64
 /// In place of a type of values: a pattern has none.
 struct NoValues {};
 
-/// What collect_host_rows finds before it is known where it goes: `cols` and `values` of the rows of chunk c
-/// from bounds(c) on, one behind the other.
+/// The findings of collect_host_rows before their places are known: `cols` and `values` of the rows of chunk
+/// c from bounds(c) on, one after the other.
 template <class Scalar, class Space>
 struct FoundHostRows {
   HostChunks<Space> chunks;

@@ -31,7 +31,7 @@ KOKKOS_FUNCTION std::int64_t segment_of(const VectorView<const std::size_t, Spac
   return low;
 }
 
-/// Entries of some rows of A, one behind the other.
+/// Entries of some rows of A, one after the other.
 template <class Space>
 struct EntriesOfRows {
   CsrGraphView<Space> a;

@@ -5,7 +5,7 @@
 /// all products at a time, whatever rows of A and B they are of.
 #include <prekond/matrix/csr_graph.hpp>
 
-#include "core/relaxed_words.hpp"
+#include "core/concurrent_words.hpp"
 #include "sparse_product/listed_rows.hpp"
 
 #include <cstdint>
@@ -40,7 +40,7 @@ struct MarkColumns {
     const auto col = static_cast<unsigned>(b.col_idxs(b.row_ptrs(k) + (p - begins(t))));
     unsigned* const word = &bits(row * words + col / 32);
     const unsigned bit = 1u << col % 32;
-    if ((load_relaxed(*word) & bit) == 0) Kokkos::atomic_fetch_or(word, bit);
+    if ((concurrent_load(*word) & bit) == 0) Kokkos::atomic_fetch_or(word, bit);
   }
 };
 
@@ -85,9 +85,9 @@ inline std::int64_t words_of_columns(std::int64_t num_cols) {
   return (num_cols + 31) / 32;
 }
 
-/// Those rows' lengths, and their columns, ascending, where there is room for them. `room`: bytes of memory
-/// for the bits and for 8 bytes an entry of A, at least those of a row. Cost: a reading of B's row for each
-/// entry, and a few readings of the bits, num_cols(B) a row. Fences.
+/// The lengths of these rows, and their columns, ascending, where there is room for them. `room`: bytes of
+/// memory for the bits and for 8 bytes an entry of A, at least those of a row. Cost: a reading of B's row for
+/// each entry, and a few readings of the bits, num_cols(B) a row. Fences.
 template <class Space>
 void find_long_rows(const Space& space, const CsrGraphView<Space>& a, const CsrGraphView<Space>& b,
                     const VectorView<const int, Space>& rows, std::int64_t room,

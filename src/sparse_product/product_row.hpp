@@ -5,7 +5,7 @@
 #include <prekond/matrix/csr_graph.hpp>
 #include "core/lane_group.hpp"
 
-#include "core/relaxed_words.hpp"
+#include "core/concurrent_words.hpp"
 #include "sparse_product/column_table.hpp"
 
 #include <cstdint>
@@ -26,7 +26,7 @@ template <class Space, int most>
 struct SmallPatternRow {
   static constexpr int none = 0x7fffffff;
   CsrGraphView<Space> a, b;
-  int cols[most];  ///< `none` behind the last
+  int cols[most];  ///< `none` after the last
   bool fits = true;
 
   KOKKOS_FUNCTION SmallPatternRow(const CsrGraphView<Space>& left, const CsrGraphView<Space>& right, int i)
@@ -116,7 +116,7 @@ class PatternRow {
  private:
   static constexpr int slack = 32;  ///< columns that the lanes may add at once past the capacity
 
-  KOKKOS_FUNCTION bool is_full() const { return load_relaxed(*m_count) > m_capacity; }
+  KOKKOS_FUNCTION bool is_full() const { return concurrent_load(*m_count) > m_capacity; }
 
   KOKKOS_FUNCTION void insert(int col) const {
     unsigned bucket = 0;

@@ -30,7 +30,7 @@ struct InBin {
 template <class Space>
 using RowPolicy = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
 
-/// Of bins that follow one another: how many rows each has, and its longest.
+/// For bins that follow one another: how many rows each has, and its longest.
 struct BinSizes {
   static constexpr int most = 8;  ///< bins of a reading of the lengths
   std::int64_t count[most] = {};

@@ -12,8 +12,8 @@ namespace prekond {
 template <class Space>
 struct RowBins {
   struct Bin {
-    int limit =
-        0;  ///< rows of this bin have at most so many entries, and more than the limit of the one before
+    int limit = 0;  ///< rows of this bin have at most this number of entries, and more than the limit of the
+                    ///< one before
     int longest = 0;  ///< the length of its longest row
     std::int64_t first = 0;
     std::int64_t count = 0;

@@ -45,8 +45,8 @@ struct Layout {
   }
 };
 
-/// What is wanted of the columns that k steps reach from row i: all; those up to i; or those above i, by ways
-/// whose inner columns are all below i. Of a product, those that one step along another pattern's row i and
+/// The choice among the columns that k steps reach from row i: all; those up to i; or those above i, by ways
+/// whose inner columns are all below i. For a product: those that one step along another pattern's row i and
 /// one along S's rows reach.
 enum class Part { lower, whole, fill, product };
 
@@ -125,8 +125,8 @@ struct SearchRows {
     int begin = 0;
     int end = 1;
     for (int step = 1; step <= k && begin < end; ++step) {
-      // Nothing follows the last step: of a lower triangle, columns above the diagonal are of no use any
-      // more, of fill those below it.
+      // Nothing follows the last step: of a lower triangle, columns above the diagonal are useless
+      // now, and those below it for fill.
       const int limit = step == k && part == Part::lower ? i : static_cast<int>(s.num_rows);
       for (int slot = begin; slot < end; ++slot) {
         const int j = set.cols[slot];
@@ -300,7 +300,7 @@ CsrGraph<Space> search_by_lanes(const Space& space, const std::string& name, con
   return {n, kernel.num_columns(), row_ptrs, col_idxs};
 }
 
-/// Of a product, `first` is its left factor and s its right one. \pre s and `first` have rows
+/// For a product `first` is its left factor and s its right one. \pre s and `first` have rows
 template <class Space, class Check>
 CsrGraph<Space> search_rows(const Space& space, const std::string& name, const CsrGraphView<Space>& first,
                             const CsrGraphView<Space>& s, Part part, int k, std::int64_t slab_bytes,

@@ -67,7 +67,7 @@ KOKKOS_FUNCTION void sum_short_row(const Product<Scalar, Space>& product, int i)
 }
 
 /// A block row of C, all of whose operands have whole blocks: A of `rows` x `inner`, B of `inner` x `cols`.
-/// The rows of a block row have the same columns and lie one behind the other, so that a block of B is looked
+/// The rows of a block row have the same columns and follow one another, so that a block of B is looked
 /// up and read once for all of them. `Inner`, `Cols`: those of the blocks, or 0 for any.
 ///
 /// A few blocks of A's row at a time are brought to scratch, with where B's rows begin, and B's entries for
@@ -114,7 +114,7 @@ class SumBlockRow {
   }
 
  private:
-  /// What a lane has of a block row of B: a column of one of its blocks.
+  /// The share of a lane in a block row of B: a column of one of its blocks.
   struct Entry {
     int block = 0;  ///< of the batch
     int col = -1;   ///< of the block, -1: none

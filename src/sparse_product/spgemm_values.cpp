@@ -34,7 +34,7 @@ struct SpgemmTuning {
   static constexpr std::int64_t entries_of_b = 8192;
   static constexpr int lanes = 32;
   static constexpr int few_lanes = 8;
-  /// Of rows of B with 8 to 11 entries on the mean, most of which eight lanes would read twice: P^T (A P) of
+  /// For rows of B with 8 to 11 entries in the mean, most of which eight lanes would read twice: P^T (A P) of
   /// poisson3d:160 takes 2.7 ms with 16 lanes, 3.8 with 8 and 2.8 with 32; A A, with 7 entries, 6.3, 4.2
   /// and 4.2.
   static constexpr int medium_lanes = 16;
@@ -277,7 +277,7 @@ void spgemm_values(const Space& space, const CsrView<Scalar, Space>& a, const Cs
 
 namespace {
 
-/// Of Kokkos Kernels.
+/// The product of Kokkos Kernels.
 template <class Scalar, class Space>
 SpgemmFunction<Scalar, Space>& registered_spgemm() {
   static SpgemmFunction<Scalar, Space> function = nullptr;

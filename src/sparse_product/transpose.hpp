@@ -22,10 +22,6 @@ template <class Scalar, class Space>
 CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> conjugate_transpose(
     const Space& space, const CsrView<Scalar, Space>& a);
 
-/// Bytes of memory that transpose(space, a) has beside its result.
-template <class Scalar, class Space>
-std::int64_t transpose_bytes(const Space& space, const CsrView<Scalar, Space>& a);
-
 /// A^T by blocks, in the same order. Cost: a transposition of the block pattern, one reading and one writing
 /// of the values. Fences. \throws InputError for sizes that do not fit
 template <class Scalar, class Space>

@@ -114,21 +114,10 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> conjugate_tran
   return impl::transpose_entries<is_complex<Scalar>, Scalar, Space>(space, a);
 }
 
-template <class Scalar, class Space>
-std::int64_t transpose_bytes(const Space& space, const CsrView<Scalar, Space>& a) {
-  if constexpr (is_host_space<Space>) {
-    const std::int64_t ints = 1 + impl::HostTranspose<Scalar, Space>::num_blocks(space, a);
-    return ints * a.num_cols * static_cast<std::int64_t>(sizeof(int));
-  } else {
-    return (a.num_cols + 1) * static_cast<std::int64_t>(sizeof(std::size_t));
-  }
-}
-
 #define PREKOND_TRANSPOSE(Scalar, Space)                                                                \
   template CsrMatrix<Scalar, int, std::size_t, Space::memory_space> transpose<Scalar, Space>(           \
       const Space&, const CsrView<Scalar, Space>&);                                                     \
   template CsrMatrix<Scalar, int, std::size_t, Space::memory_space> conjugate_transpose<Scalar, Space>( \
-      const Space&, const CsrView<Scalar, Space>&);                                                     \
-  template std::int64_t transpose_bytes<Scalar, Space>(const Space&, const CsrView<Scalar, Space>&);
+      const Space&, const CsrView<Scalar, Space>&);
 
 }  // namespace prekond

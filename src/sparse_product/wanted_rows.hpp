@@ -5,8 +5,8 @@
 
 namespace prekond {
 
-/// Of a square pattern, all entries of the rows that are wanted (1 in `wanted`), and of the other rows the
-/// diagonal alone, where it is there. The pattern itself for an empty `wanted`. Sorted as the pattern is.
+/// All entries of the wanted rows of a square pattern (1 in `wanted`), and only the diagonal of the other
+/// rows, where it is there. The pattern itself for an empty `wanted`. Sorted as the pattern is.
 ///
 /// It is what a setup by rows has to do for a rank: the rows of other ranks that it reads are theirs to
 /// solve. Cost: two readings of the pattern. Memory: the result. Fences once, inside the scan.

@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <prekond/krylov/solver.hpp>
-#include <prekond/precond/block_jacobi.hpp>
+#include <prekond/precond/schwarz.hpp>
 
 #include <BelosLinearProblem.hpp>
 #include <BelosPseudoBlockCGSolMgr.hpp>
@@ -52,13 +52,14 @@ SolveResult solved_alone(const std::string& spec, const std::string& name) {
 std::int64_t iterations_with_blocks(const std::string& spec, const std::string& method) {
   const Space space;
   const auto a = generate<double>(space, spec);
-  BlockJacobiOptions options;
+  SchwarzOptions options;
+  options.overlap = 0;
   options.partition = PartitionMethod::rows;
   options.num_blocks = num_ranks();
   options.local.name = method;
   options.local.options = options_of(method);
   options.resolve();
-  BlockJacobi<double, Space> m(options);
+  Schwarz<double, Space> m(options);
   m.numeric(space, a);
   Vector<double, Space> b("b", a.num_rows), x("x", a.num_rows);
   Kokkos::deep_copy(b, 1.0);

@@ -551,7 +551,7 @@ TEST(Ifpack2Options, FromXml) {
     <ParameterList name="prekond">
       <Parameter name="max_steps" type="int" value="7"/>
       <Parameter name="step_size" type="string" value="3"/>
-      <Parameter name="slab_bytes" type="long long" value="8589934592"/>
+      <Parameter name="workspace_budget" type="long long" value="8589934592"/>
       <Parameter name="tolerance" type="double" value="0.25"/>
       <Parameter name="setup_scalar" type="string" value="double"/>
       <Parameter name="check_input" type="bool" value="false"/>
@@ -559,7 +559,7 @@ TEST(Ifpack2Options, FromXml) {
   const auto now = m->getValidParameters();
   EXPECT_EQ(now->get<int>("max_steps"), 7);
   EXPECT_EQ(now->get<int>("step_size"), 3);
-  EXPECT_EQ(now->get<long long>("slab_bytes"), 8589934592);
+  EXPECT_EQ(now->get<long long>("workspace_budget"), 8589934592);
   EXPECT_EQ(now->get<double>("tolerance"), 0.25);
   EXPECT_EQ(now->get<std::string>("setup_scalar"), "double");
   EXPECT_EQ(now->get<bool>("check_input"), false);

@@ -4,7 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <prekond/adapters/parameter_list.hpp>
+#include <prekond/adapters/impl/parameter_list.hpp>
 
 #include <Teuchos_Array.hpp>
 #include <Teuchos_XMLParameterListHelpers.hpp>

@@ -65,79 +65,16 @@ TEST(TpetraReducer, SumsInSinglePrecision) {
             (std::vector<float>{float(size), float(size * (size - 1) / 2), -2.0f * float(size)}));
 }
 
-TEST(TpetraReducer, ASumInTwoHalvesIsTheSameSum) {
-  const TpetraSpace space;
-  const tpetra::CommReducer<double, TpetraSpace> reducer(world());
-  for (const int count : {0, 1, 3, 4, 65, 129, 2}) {
-    std::vector<double> mine(count);
-    for (int k = 0; k < count; ++k) mine[k] = double((my_rank() + 1) * (k + 1));
-    const auto whole = to_device<TpetraSpace>(mine), halves = to_device<TpetraSpace>(mine);
-    reducer.sum(space, whole);
-    all_reduces = all_reduces_that_do_not_wait = 0;
-    reducer.start(space, halves);
-    EXPECT_EQ(all_reduces_that_do_not_wait, num_ranks() > 1 && count > 0 ? 1 : 0);
-    reducer.finish(space);
-    EXPECT_EQ(all_reduces, num_ranks() > 1 && count > 0 ? 1 : 0);
-    space.fence();
-    EXPECT_EQ(to_vector(halves), to_vector(whole)) << count << " values";
-  }
-}
-
-TEST(TpetraReducer, SumsComplexNumbersInTwoHalves) {
+TEST(TpetraReducer, SumsComplexNumbers) {
   using Complex = Kokkos::complex<double>;
   const TpetraSpace space;
   const tpetra::CommReducer<Complex, TpetraSpace> reducer(world());
   const double rank = my_rank(), size = num_ranks();
   const auto values = to_device<TpetraSpace>(std::vector<Complex>{{1.0, rank}, {-rank, 2.0}, {0.5, 0.0}});
-  reducer.start(space, values);
-  reducer.finish(space);
+  reducer.sum(space, values);
   space.fence();
   const double ranks = size * (size - 1) / 2;
   EXPECT_EQ(to_vector(values), (std::vector<Complex>{{size, ranks}, {-ranks, 2 * size}, {0.5 * size, 0.0}}));
-}
-
-TEST(TpetraReducer, AStartDoesNotWaitForOtherRanks) {
-  const TpetraSpace space;
-  const tpetra::CommReducer<double, TpetraSpace> reducer(world());
-  const auto values = to_device<TpetraSpace>(std::vector<double>{1.0, double(my_rank())});
-  // The last rank starts its sum when it has heard of all the others, which have started theirs by then.
-  const int last = num_ranks() - 1;
-  const int token = 1;
-  int heard = 0;
-  if (my_rank() < last) {
-    reducer.start(space, values);
-    Teuchos::send(*world(), 1, &token, last);
-  } else {
-    for (int rank = 0; rank < last; ++rank) {
-      int got = 0;
-      Teuchos::receive(*world(), rank, 1, &got);
-      heard += got;
-    }
-    EXPECT_EQ(heard, last);
-    reducer.start(space, values);
-  }
-  reducer.finish(space);
-  space.fence();
-  EXPECT_EQ(to_vector(values), (std::vector<double>{double(num_ranks()), double(last * (last + 1) / 2)}));
-}
-
-TEST(TpetraReducer, OtherMessagesBetweenTheHalves) {
-  const TpetraSpace space;
-  const tpetra::CommReducer<float, TpetraSpace> reducer(world());
-  const HostMatrix<double> a = problem("poisson2d:7");
-  const auto map = cyclic_map(a.num_rows);
-  const MatrixOperator product(distribute(a, map));
-  const auto mine = random_vector(a.num_rows);
-  const TpetraVector x = distribute(mine, map);
-  TpetraVector y(map);
-  const auto values = to_device<TpetraSpace>(std::vector<float>{1.0f});
-  reducer.start(space, values);
-  product.apply(space, tpetra::device_view(std::as_const(x)), tpetra::device_view(y));
-  reducer.finish(space);
-  space.fence();
-  EXPECT_EQ(to_vector(values)[0], float(num_ranks()));
-  const auto expected = multiply(a, mine), found = gather(y);
-  for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(found[i], expected[i], 1e-12);
 }
 
 // ------------------------------------------------------------------------------------------------ operators
@@ -264,14 +201,12 @@ StoppingOptions stop_at(double rtol, std::int64_t max_iters = 1000) {
 }
 
 std::vector<CgOptions> all_forms() {
-  std::vector<CgOptions> forms(3);
+  std::vector<CgOptions> forms(2);
   forms[1].single_reduction = true;
-  forms[2].variant = CgVariant::pipelined;
   return forms;
 }
 
 std::string form_name(const CgOptions& form) {
-  if (form.variant == CgVariant::pipelined) return "pipelined";
   return form.single_reduction ? "one reduction" : "two reductions";
 }
 
@@ -497,12 +432,8 @@ TEST(TpetraSolve, OneAllReduceAReduction) {
           EXPECT_EQ(result.iterations, iterations);
           return all_reduces;
         };
-        const bool pipelined = form.variant == CgVariant::pipelined;
-        const int each = num_ranks() == 1 ? 0 : form.single_reduction || pipelined ? 1 : 2;
+        const int each = num_ranks() == 1 ? 0 : form.single_reduction ? 1 : 2;
         EXPECT_EQ(calls(15) - calls(5), 10 * each) << name << ", " << form_name(form);
-        all_reduces_that_do_not_wait = 0;
-        calls(5);
-        EXPECT_EQ(all_reduces_that_do_not_wait, num_ranks() > 1 && pipelined ? 6 : 0) << form_name(form);
       }
     }
   }

@@ -131,7 +131,7 @@ inline std::vector<std::vector<double>> random_columns(std::size_t rows, std::si
   return columns;
 }
 
-inline BatchedOptions options_of(BatchedMethod method, BatchedInverse inverse, double rtol = 1e-10,
+inline BatchedOptions options_of(BatchedMethod method, BatchedPreconditioner inverse, double rtol = 1e-10,
                                  int max_iters = 500) {
   BatchedOptions options;
   options.solver = method;

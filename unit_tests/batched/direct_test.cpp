@@ -79,7 +79,7 @@ std::vector<std::vector<Scalar>> columns_in(const std::vector<std::vector<double
   return result;
 }
 
-/// From x = 7, so that one sees what is left alone.
+/// Solves from x = 7, which shows the systems whose x is not written.
 template <class Scalar, class Space>
 SolvedBatch<Scalar> solve_directly(const BatchedBanded<Scalar, Space>& a,
                                    const std::vector<std::vector<Scalar>>& b,
@@ -117,7 +117,7 @@ SolvedBatch<Scalar> solve_directly(const BatchedBanded<Scalar, Space>& a,
   return solved;
 }
 
-/// Of x, where A x = b: the largest |b - A x| over |A| |x| + |b|, in long double.
+/// The backward error of x, where A x = b: the largest |b - A x| over |A| |x| + |b|, in long double.
 template <class Scalar>
 long double backward_error(const LongMatrix& a, const std::vector<Scalar>& x, const std::vector<Scalar>& b) {
   long double r_max = 0, size_max = 0;
@@ -213,7 +213,7 @@ TYPED_TEST(BatchedDirectTest, InComplexNumbers) {
     }
 }
 
-TYPED_TEST(BatchedDirectTest, PlacesOfNumbersDoNotChangeResults) {
+TYPED_TEST(BatchedDirectTest, TheScratchLayoutDoesNotChangeResults) {
   for (const auto& [lower, upper] : {std::pair(1, 1), {2, 3}})
     for (const bool stored : {false, true}) {
       const Bands bands = random_bands(65, lower, upper, 40, Kind::general);
@@ -224,7 +224,7 @@ TYPED_TEST(BatchedDirectTest, PlacesOfNumbersDoNotChangeResults) {
       const auto expected = solve_directly<double, TypeParam>(device.matrix, b, options);
       for (const int scratch : {0, 1000, 6000}) {
         options.scratch = scratch;
-        options.spill_budget = 1000000;
+        options.workspace_budget = 1000000;
         const auto found = solve_directly<double, TypeParam>(device.matrix, b, options);
         for (int s = 0; s < 40; ++s) ASSERT_TRUE(found.same(s, expected, s)) << scratch << ", system " << s;
       }
@@ -232,7 +232,7 @@ TYPED_TEST(BatchedDirectTest, PlacesOfNumbersDoNotChangeResults) {
 }
 
 /// System 1 is singular, 2 has a NaN, 3 a right-hand side of zeros, 4 one with a NaN: each ends by itself.
-TYPED_TEST(BatchedDirectTest, NamesSystemsThatCannotBeSolved) {
+TYPED_TEST(BatchedDirectTest, ReasonsOfSystemsThatCannotBeSolved) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   for (const auto& [lower, upper] : {std::pair(1, 1), {2, 1}})
     for (const int n : {5, 40})
@@ -254,7 +254,7 @@ TYPED_TEST(BatchedDirectTest, NamesSystemsThatCannotBeSolved) {
         EXPECT_EQ(solved.reasons[3], StopReason::zero_rhs);
         EXPECT_EQ(solved.reasons[4], StopReason::nan);
         for (const int s : {0, 5, 6}) EXPECT_TRUE(solved.same(s, expected, s)) << s;
-        for (const int s : {1, 2, 4}) EXPECT_EQ(solved.x[s], std::vector<double>(n, 7.0)) << "left alone";
+        for (const int s : {1, 2, 4}) EXPECT_EQ(solved.x[s], std::vector<double>(n, 7.0)) << "not written";
         EXPECT_EQ(solved.x[3], std::vector<double>(n, 0.0));
         EXPECT_EQ(solved.report.num_converged, 4);
       }
@@ -276,7 +276,7 @@ TYPED_TEST(BatchedDirectTest, AcceptsSquaresOutOfRange) {
     }
 }
 
-TYPED_TEST(BatchedDirectTest, WithoutPivotingAResidualTells) {
+TYPED_TEST(BatchedDirectTest, WithoutPivotingTheResidualDetectsInstability) {
   BatchedDirectOptions options;
   options.pivoting = BatchedPivoting::none;
   for (const auto& [lower, upper] : {std::pair(1, 1), {2, 1}}) {
@@ -291,7 +291,7 @@ TYPED_TEST(BatchedDirectTest, WithoutPivotingAResidualTells) {
   }
 }
 
-TYPED_TEST(BatchedDirectTest, SolvesThoseThatFailed) {
+TYPED_TEST(BatchedDirectTest, SolveFailedSolvesOnlyFailedSystems) {
   const TypeParam space;
   const Bands bands = random_bands(20, 1, 1, 4, Kind::dominant);
   const DeviceBands<double, TypeParam> device(bands);
@@ -299,7 +299,7 @@ TYPED_TEST(BatchedDirectTest, SolvesThoseThatFailed) {
   const auto expected = solve_directly<double, TypeParam>(device.matrix, b);
   BatchedResult<TypeParam> before;
   BatchedSolver<double, BatchedBanded<double, TypeParam>> solver(
-      options_of(BatchedMethod::bicgstab, BatchedInverse::none, 1e-10, 1));
+      options_of(BatchedMethod::bicgstab, BatchedPreconditioner::none, 1e-10, 1));
   const auto b_device = device_columns<double, TypeParam>(b, 20);
   const MultiVector<double, TypeParam> x("prekond::testing::x", 20, 4);
   solver.symbolic(space, device.matrix);
@@ -340,16 +340,16 @@ template <int Width, class Solve>
 std::vector<double> by_lanes(const Solve& solve,
                              const MultiVector<double, Kokkos::DefaultHostExecutionSpace>& x,
                              const std::vector<std::int64_t>& lengths) {
-  const Placement placement = place_pieces(lengths, 0);
-  std::vector<double> spilled(placement.spilled_length + 1);
-  const SystemMemory<double> memory{nullptr, spilled.data(), placement};
+  const ScratchLayout layout = make_scratch_layout(lengths, 0);
+  std::vector<double> spilled(layout.spilled_length + 1);
+  const SystemMemory<double> memory{nullptr, spilled.data(), layout};
   Kokkos::deep_copy(x, 7.0);
   LaneThreads<Width> lanes;
-  lanes.run([&](const auto& level) { solve(level, 0, memory); });
+  lanes.run([&](const auto& lane_group) { solve(lane_group, 0, memory); });
   return column_of(x, 0);
 }
 
-TEST_F(BatchedDirectLanes, SolveAsOneLaneDoes) {
+TEST_F(BatchedDirectLanes, SeveralLanesMatchOneLane) {
   using Space = Kokkos::DefaultHostExecutionSpace;
   for (const int n : {2, 3, 7, 8, 9, 24, 33, 100})
     for (const auto& [lower, upper] : {std::pair(1, 1), {1, 0}, {2, 3}})
@@ -396,7 +396,7 @@ TEST_F(BatchedDirectLanes, ChunksSolveDominantSystems) {
         values[1 + i - j + 3 * j] = double(bands.systems[0][i][j]);
     const TridiagonalChunks<double> chunks{{values.data()}, x.data(), inverses.data(), reduced.data()};
     LaneThreads<8> lanes;
-    lanes.run([&](const auto& level) { chunks.solve(level, n); });
+    lanes.run([&](const auto& lane_group) { chunks.solve(lane_group, n); });
     ASSERT_LE(backward_error(bands.systems[0], x, b[0]), 1e-15) << "rows " << n;
   }
 }

@@ -114,7 +114,7 @@ void expect_products(const std::vector<HostMatrix<Scalar>>& systems) {
   all.template operator()<0>();
 }
 
-TYPED_TEST(BatchedFormatsTest, ProductsAreTheTextbooks) {
+TYPED_TEST(BatchedFormatsTest, ProductsMatchTheReference) {
   for (const int n : {1, 2, 7, 8, 9, 31, 32, 33, 64, 65, 257})
     expect_products<double, TypeParam>(perturbed(uneven_matrix(n), 3, 0.1));
   expect_products<double, TypeParam>(perturbed(random_general(67, 0.6, 3), 33, 0.1));
@@ -125,7 +125,7 @@ TYPED_TEST(BatchedFormatsTest, ProductsAreTheTextbooks) {
   expect_products<Kokkos::complex<double>, TypeParam>(systems);
 }
 
-TYPED_TEST(BatchedFormatsTest, AllFormatsSolveAlike) {
+TYPED_TEST(BatchedFormatsTest, AllFormatsGiveTheSameSolutions) {
   const TypeParam space;
   const auto systems = perturbed(uneven_matrix(33), 7, 0.1);
   const auto b = random_columns(33, 7);
@@ -135,8 +135,9 @@ TYPED_TEST(BatchedFormatsTest, AllFormatsSolveAlike) {
   const auto banded = to_banded(space, batch.matrix);
   for (const auto method : {BatchedMethod::bicgstab, BatchedMethod::gmres, BatchedMethod::idr,
                             BatchedMethod::richardson, BatchedMethod::cg})
-    for (const auto inverse : {BatchedInverse::none, BatchedInverse::jacobi, BatchedInverse::ilu0}) {
-      if (method == BatchedMethod::cg && inverse == BatchedInverse::ilu0) continue;
+    for (const auto inverse :
+         {BatchedPreconditioner::none, BatchedPreconditioner::jacobi, BatchedPreconditioner::ilu0}) {
+      if (method == BatchedMethod::cg && inverse == BatchedPreconditioner::ilu0) continue;
       const auto options = options_of(method, inverse, 1e-10, 12);
       const auto csr = solve_batch<double>(batch.matrix, b, options);
       const auto expect_alike = [&](const SolvedBatch<double>& other) {
@@ -147,7 +148,7 @@ TYPED_TEST(BatchedFormatsTest, AllFormatsSolveAlike) {
         }
       };
       expect_alike(solve_batch<double>(ell.matrix, b, options));
-      if (inverse == BatchedInverse::ilu0) {
+      if (inverse == BatchedPreconditioner::ilu0) {
         // The whole band, or matrix, is the pattern: exact factors, but for the entries of a band that is
         // wide.
         EXPECT_LE(solve_batch<double>(dense.matrix, b, options).report.max_iterations, 2);
@@ -167,8 +168,8 @@ void expect_solutions(double imaginary, double rtol) {
   std::vector<std::vector<Scalar>> b;
   for (const auto& column : random_columns(65, 5)) b.emplace_back(column.begin(), column.end());
   const DeviceBatch<Value, Space> batch(systems);
-  for (const auto inverse :
-       {BatchedInverse::none, BatchedInverse::jacobi, BatchedInverse::ilu0, BatchedInverse::par_ilu}) {
+  for (const auto inverse : {BatchedPreconditioner::none, BatchedPreconditioner::jacobi,
+                             BatchedPreconditioner::ilu0, BatchedPreconditioner::par_ilu}) {
     const auto solved =
         solve_batch<Scalar>(batch.matrix, b, options_of(BatchedMethod::bicgstab, inverse, rtol));
     EXPECT_EQ(solved.report.num_converged, 5) << int(inverse) << solved.report.text();

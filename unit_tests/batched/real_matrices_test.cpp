@@ -35,7 +35,7 @@ const std::vector<SlideRow> slides = {
 
 /// Until the residual that the method knows is there; empty where it is not within 500 iterations. The slides
 /// do not say how many sweeps ParILU had.
-std::optional<int> iterations_of(const HostMatrix<double>& a, BatchedInverse inverse) {
+std::optional<int> iterations_of(const HostMatrix<double>& a, BatchedPreconditioner inverse) {
   BatchedOptions options = options_of(BatchedMethod::bicgstab, inverse, 0, 500);
   options.stopping.atol = 1e-10;
   options.history = 501;
@@ -47,7 +47,7 @@ std::optional<int> iterations_of(const HostMatrix<double>& a, BatchedInverse inv
   return {};
 }
 
-TEST(BatchedRealMatrices, IterationsOfTheSlides) {
+TEST(BatchedRealMatrices, IterationsOfPublishedSlides) {
   const std::filesystem::path folder = PREKOND_MATRICES;
   if (!std::filesystem::is_directory(folder)) GTEST_SKIP() << "no matrices at " << PREKOND_MATRICES;
   int compared = 0, apart = 0;
@@ -55,16 +55,17 @@ TEST(BatchedRealMatrices, IterationsOfTheSlides) {
     const auto file = folder / row.file;
     if (!std::filesystem::exists(file)) continue;
     const auto a = to_host(read_matrix_market<double>(file.string()));
-    for (const auto& [inverse, expected] :
-         {std::pair{BatchedInverse::none, row.none}, std::pair{BatchedInverse::jacobi, row.jacobi},
-          std::pair{BatchedInverse::ilu0, row.ilu0}, std::pair{BatchedInverse::par_ilu, row.par_ilu},
-          std::pair{BatchedInverse::isai, row.isai}}) {
+    for (const auto& [inverse, expected] : {std::pair{BatchedPreconditioner::none, row.none},
+                                            std::pair{BatchedPreconditioner::jacobi, row.jacobi},
+                                            std::pair{BatchedPreconditioner::ilu0, row.ilu0},
+                                            std::pair{BatchedPreconditioner::par_ilu, row.par_ilu},
+                                            std::pair{BatchedPreconditioner::isai, row.isai}}) {
       const auto found = iterations_of(a, inverse);
       const bool equal = found.has_value() == expected.has_value() &&
                          (!found || std::abs(*found - *expected) <= std::max(1.0, 0.1 * *expected));
       if (row.firm && expected) {
         const bool fewer = found && *found < *expected;  // ISAI of these matrices needs fewer than theirs
-        EXPECT_TRUE(equal || (inverse == BatchedInverse::isai && fewer))
+        EXPECT_TRUE(equal || (inverse == BatchedPreconditioner::isai && fewer))
             << row.file << ", preconditioner " << int(inverse) << ": " << found.value_or(-1) << " instead of "
             << expected.value_or(-1);
       }

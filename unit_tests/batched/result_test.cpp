@@ -35,7 +35,7 @@ BatchedReport report_of(const std::vector<int>& iterations) {
   return summarize(Space(), result_of(iterations));
 }
 
-TEST(BatchedReport, QuartilesAreLeastNumbersThatSoManyDoNotExceed) {
+TEST(BatchedReport, QuartilesOfTheIterations) {
   EXPECT_THAT(report_of({7}).quartiles, ::testing::ElementsAre(7, 7, 7));
   EXPECT_THAT(report_of({4, 1, 3, 2}).quartiles, ::testing::ElementsAre(1, 2, 3));
   EXPECT_THAT(report_of({5, 4, 1, 3, 2}).quartiles, ::testing::ElementsAre(2, 3, 4));
@@ -43,7 +43,7 @@ TEST(BatchedReport, QuartilesAreLeastNumbersThatSoManyDoNotExceed) {
   EXPECT_THAT(report_of({}).quartiles, ::testing::ElementsAre(0, 0, 0));
 }
 
-TEST(BatchedReport, TheHistogramHasEverySystemInItsBin) {
+TEST(BatchedReport, HistogramOfTheIterations) {
   EXPECT_TRUE(report_of({}).histogram.empty());
   for (const int most : {3, 15, 16, 17, 31, 100, std::numeric_limits<int>::max()}) {
     std::vector<int> iterations = {0, 2, 2, 3};

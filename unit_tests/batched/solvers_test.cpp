@@ -23,10 +23,10 @@ const std::map<BatchedMethod, std::string> method_names = {{BatchedMethod::cg, "
 /// Each system by the solver for one.
 template <class Space>
 void expect_as_alone(const std::vector<HostMatrix<double>>& systems, BatchedMethod method,
-                     BatchedInverse inverse, double rtol = 1e-10, double bound = 1e-9) {
+                     BatchedPreconditioner inverse, double rtol = 1e-10, double bound = 1e-9) {
   const std::size_t n = static_cast<std::size_t>(systems.front().num_rows);
-  SCOPED_TRACE(method_names.at(method) + (inverse == BatchedInverse::none ? "" : ", jacobi") + ", rows " +
-               std::to_string(n) + ", systems " + std::to_string(systems.size()));
+  SCOPED_TRACE(method_names.at(method) + (inverse == BatchedPreconditioner::none ? "" : ", jacobi") +
+               ", rows " + std::to_string(n) + ", systems " + std::to_string(systems.size()));
   const auto b = random_columns(n, systems.size());
   BatchedOptions options = options_of(method, inverse, rtol);
   options.history = 6;
@@ -34,7 +34,8 @@ void expect_as_alone(const std::vector<HostMatrix<double>>& systems, BatchedMeth
   const auto solved = solve_batch<double>(batch.matrix, b, options);
   ASSERT_EQ(solved.report.num_converged, std::int64_t(systems.size())) << solved.report.text();
   for (std::size_t s = 0; s < systems.size(); s += 1 + systems.size() / 5) {
-    const auto m = inverse == BatchedInverse::none ? nullptr : preconditioner_of<Space>("jacobi", systems[s]);
+    const auto m =
+        inverse == BatchedPreconditioner::none ? nullptr : preconditioner_of<Space>("jacobi", systems[s]);
     const auto alone = solve_with<double, Space>(
         {method_names.at(method), {}}, operator_of<Space>(systems[s]), m.get(), b[s], stop_at(rtol, 500));
     // IDR's residuals grow by thousands at first, and so do differences in rounding.
@@ -52,50 +53,50 @@ void expect_as_alone(const std::vector<HostMatrix<double>>& systems, BatchedMeth
   }
 }
 
-TYPED_TEST(BatchedSolversTest, EachSystemGoesAsAlone) {
+TYPED_TEST(BatchedSolversTest, EachSystemMatchesItsOwnSolve) {
   for (const int n : {1, 2, 7, 8, 9, 31, 32, 33, 64, 65, 257, 512})
     for (const int count : {1, 2, 33}) {
       const auto general = perturbed(uneven_matrix(n), count, 0.1);
       const auto spd = perturbed(shifted(problem("tridiagonal:" + std::to_string(n)), -1), count, 0.1, true);
-      for (const auto inverse : {BatchedInverse::none, BatchedInverse::jacobi}) {
+      for (const auto inverse : {BatchedPreconditioner::none, BatchedPreconditioner::jacobi}) {
         for (const auto method : {BatchedMethod::bicgstab, BatchedMethod::gmres, BatchedMethod::idr})
           expect_as_alone<TypeParam>(general, method, inverse);
         expect_as_alone<TypeParam>(spd, BatchedMethod::cg, inverse);
       }
-      expect_as_alone<TypeParam>(spd, BatchedMethod::richardson, BatchedInverse::jacobi);
+      expect_as_alone<TypeParam>(spd, BatchedMethod::richardson, BatchedPreconditioner::jacobi);
     }
 }
 
-TYPED_TEST(BatchedSolversTest, SolutionsAreThoseOfTheSolverForOne) {
+TYPED_TEST(BatchedSolversTest, SolutionsMatchTheSolverForOneSystem) {
   for (const int n : {7, 33, 64, 257}) {
     const auto general = perturbed(uneven_matrix(n), 5, 0.1);
     const auto spd = perturbed(shifted(problem("tridiagonal:" + std::to_string(n)), -1), 5, 0.1, true);
-    for (const auto inverse : {BatchedInverse::none, BatchedInverse::jacobi}) {
+    for (const auto inverse : {BatchedPreconditioner::none, BatchedPreconditioner::jacobi}) {
       for (const auto method : {BatchedMethod::bicgstab, BatchedMethod::gmres, BatchedMethod::idr})
         expect_as_alone<TypeParam>(general, method, inverse, 1e-14, 1e-12);
       expect_as_alone<TypeParam>(spd, BatchedMethod::cg, inverse, 1e-14, 1e-12);
     }
-    expect_as_alone<TypeParam>(spd, BatchedMethod::richardson, BatchedInverse::jacobi, 1e-14, 1e-12);
+    expect_as_alone<TypeParam>(spd, BatchedMethod::richardson, BatchedPreconditioner::jacobi, 1e-14, 1e-12);
   }
 }
 
 TYPED_TEST(BatchedSolversTest, AThousandSystems) {
   const auto systems = perturbed(uneven_matrix(19), 1000, 0.1);
-  expect_as_alone<TypeParam>(systems, BatchedMethod::bicgstab, BatchedInverse::jacobi);
+  expect_as_alone<TypeParam>(systems, BatchedMethod::bicgstab, BatchedPreconditioner::jacobi);
   // That one looks at a few of them.
   const DeviceBatch<double, TypeParam> batch(systems);
   const auto solved = solve_batch<double>(batch.matrix, random_columns(19, 1000),
-                                          options_of(BatchedMethod::bicgstab, BatchedInverse::jacobi));
+                                          options_of(BatchedMethod::bicgstab, BatchedPreconditioner::jacobi));
   for (std::size_t s = 0; s < systems.size(); ++s) ASSERT_GT(solved.iterations[s], 0) << s;
 }
 
-TYPED_TEST(BatchedSolversTest, PlacesOfVectorsDoNotChangeResults) {
+TYPED_TEST(BatchedSolversTest, TheScratchLayoutDoesNotChangeResults) {
   const auto systems = perturbed(uneven_matrix(65), 9, 0.1);
   const auto b = random_columns(65, 9);
   const DeviceBatch<double, TypeParam> batch(systems);
   for (const auto& [method, name] : method_names) {
     SCOPED_TRACE(name);
-    BatchedOptions options = options_of(method, BatchedInverse::jacobi, 1e-10, 40);
+    BatchedOptions options = options_of(method, BatchedPreconditioner::jacobi, 1e-10, 40);
     options.restart = 7;
     const auto all = solve_batch<double>(batch.matrix, b, options);
     for (const int scratch : {0, 600, 1200, 2500, 3300}) {
@@ -103,7 +104,7 @@ TYPED_TEST(BatchedSolversTest, PlacesOfVectorsDoNotChangeResults) {
       const auto some = solve_batch<double>(batch.matrix, b, options);
       for (int s = 0; s < 9; ++s) EXPECT_TRUE(some.same(s, all, s)) << scratch << ", system " << s;
     }
-    options.spill_budget = 1000000;
+    options.workspace_budget = 1000000;
     options.stored = true;
     const auto stored = solve_batch<double>(batch.matrix, b, options);
     for (int s = 0; s < 9; ++s) EXPECT_TRUE(stored.same(s, all, s)) << "stored, system " << s;
@@ -115,7 +116,7 @@ void expect_bad_ones_named(BatchedMethod method, StopReason reason_of_zeros) {
   SCOPED_TRACE(method_names.at(method));
   auto systems = perturbed(uneven_matrix(33), 8, 0.1);
   auto b = random_columns(33, 8);
-  const auto options = options_of(method, BatchedInverse::jacobi);
+  const auto options = options_of(method, BatchedPreconditioner::jacobi);
   const auto good = solve_batch<double>(DeviceBatch<double, Space>(systems).matrix, b, options);
   systems[1].values[5] = std::numeric_limits<double>::quiet_NaN();
   std::fill(systems[3].values.begin(), systems[3].values.end(), 0.0);
@@ -140,20 +141,20 @@ void expect_bad_ones_named(BatchedMethod method, StopReason reason_of_zeros) {
       << bad.report.text();
 }
 
-TYPED_TEST(BatchedSolversTest, BadSystemsLeaveTheOthersAlone) {
+TYPED_TEST(BatchedSolversTest, FailedSystemsDoNotChangeTheOthers) {
   expect_bad_ones_named<TypeParam>(BatchedMethod::bicgstab, StopReason::breakdown_pivot);
   expect_bad_ones_named<TypeParam>(BatchedMethod::gmres, StopReason::breakdown_arnoldi);
   expect_bad_ones_named<TypeParam>(BatchedMethod::idr, StopReason::breakdown_pivot);
 }
 
 /// Cycles of GMRES and shadow spaces of IDR of other sizes than the default.
-TYPED_TEST(BatchedSolversTest, CyclesAndShadowSpacesAreThoseOfTheSolverForOne) {
+TYPED_TEST(BatchedSolversTest, RestartsAndShadowSpacesMatchTheSolverForOneSystem) {
   const auto systems = perturbed(uneven_matrix(65), 3, 0.1);
   const auto b = random_columns(65, 3);
   const DeviceBatch<double, TypeParam> batch(systems);
   const auto m = preconditioner_of<TypeParam>("jacobi", systems[1]);
   for (const int size : {1, 2, 5}) {
-    BatchedOptions options = options_of(BatchedMethod::gmres, BatchedInverse::jacobi, 1e-8);
+    BatchedOptions options = options_of(BatchedMethod::gmres, BatchedPreconditioner::jacobi, 1e-8);
     options.restart = options.s = size;
     for (const auto method : {BatchedMethod::gmres, BatchedMethod::idr}) {
       options.solver = method;
@@ -174,7 +175,7 @@ TYPED_TEST(BatchedSolversTest, InitialGuessesAndTolerancesOfSystems) {
   const auto systems = perturbed(uneven_matrix(33), 4, 0.1);
   auto b = random_columns(33, 4);
   const DeviceBatch<double, TypeParam> batch(systems);
-  auto options = options_of(BatchedMethod::bicgstab, BatchedInverse::jacobi, 1e-12);
+  auto options = options_of(BatchedMethod::bicgstab, BatchedPreconditioner::jacobi, 1e-12);
   const auto exact = solve_batch<double>(batch.matrix, b, options);
   b[3].assign(33, 0.0);
   BatchedTolerances<TypeParam> tolerances;
@@ -191,7 +192,7 @@ TYPED_TEST(BatchedSolversTest, InitialGuessesAndTolerancesOfSystems) {
   const auto again = solve_batch<double>(batch.matrix, b, options, exact.x, tolerances);
   EXPECT_EQ(again.iterations, (std::vector<int>{0, 0, 0, 0}));
   for (int s = 0; s < 3; ++s) EXPECT_EQ(again.x[s], exact.x[s]);
-  EXPECT_EQ(again.x[3], std::vector<double>(33, 0.0)) << "b = 0, whatever the guess";
+  EXPECT_EQ(again.x[3], std::vector<double>(33, 0.0)) << "b = 0, for any initial x";
 }
 
 }  // namespace

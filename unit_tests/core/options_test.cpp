@@ -183,6 +183,37 @@ TEST(OptionsTest, AnUnknownNameIsRefusedAndTheNearestNamed) {
   EXPECT_THAT(refused({{"Steps", std::int64_t(1)}}), HasSubstr("'steps'"));
 }
 
+struct RenamedOptions {
+  int budget = 3;
+  LocalOptions local;
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    visit("budget", budget, 0, 9, "a number");
+    visit.formerly("bytes");
+    visit.formerly("memory");
+    visit.nested("local", local);
+  }
+};
+
+TEST(OptionsTest, AFormerNameSetsTheOptionAndIsNotListed) {
+  RenamedOptions options;
+  const auto fields = OptionFields::of(options);
+  fields.set({{"memory", std::int64_t(5)}}, "toy");
+  EXPECT_EQ(options.budget, 5);
+  EXPECT_TRUE(fields.knows("bytes"));
+  EXPECT_EQ(fields.values().count("memory"), 0u);
+  EXPECT_EQ(fields.values().at("budget"), OptionValue(std::int64_t(5)));
+  EXPECT_THAT(message_of<OptionError>([&] {
+                fields.set({{"bytes", std::int64_t(10)}}, "toy");
+              }),
+              HasSubstr("'budget' = 10 is out of its range"));
+  EXPECT_EQ(message_of<OptionError>([&] {
+              fields.set({{"budget", std::int64_t(1)}, {"memory", std::int64_t(2)}}, "toy");
+            }),
+            "options 'budget' and 'memory' are names of the option 'budget'; give one of them");
+  EXPECT_EQ(options.budget, 5);
+}
+
 TEST(OptionsTest, AWrongTypeIsRefused) {
   const auto text = [](const char* value) { return OptionValue(std::string(value)); };
   const std::vector<std::pair<OptionMap, std::string>> cases = {
@@ -340,11 +371,11 @@ TEST(OptionsTest, NearestWordIsThatOfTheSmallestEditDistance) {
 }
 
 /// What the toy registry builds.
-struct Product {
-  virtual ~Product() = default;
+struct Base {
+  virtual ~Base() = default;
   virtual std::string text() const = 0;
 };
-struct Toy : Product {
+struct Toy : Base {
   using options_type = ToyOptions;
   explicit Toy(const ToyOptions& o) : options(o) {}
   std::string text() const override { return "toy " + std::to_string(options.steps); }
@@ -358,18 +389,18 @@ struct PlainOptions {
   template <class Visitor>
   void describe(Visitor&) {}
 };
-struct Plain : Product {
+struct Plain : Base {
   using options_type = PlainOptions;
   explicit Plain(const PlainOptions&) {}
   std::string text() const override { return "plain"; }
 };
 
-Registry<Product> toy_registry() {
-  return {registry_line<Product, Toy>(), registry_line<Product, Plain>()};
+Registry<Base> toy_registry() {
+  return {registry_entry<Base, Toy>(), registry_entry<Base, Plain>()};
 }
 
-TEST(RegistryTest, ALineSaysWhatItsOptionStructSays) {
-  const Registry<Product> registry = toy_registry();
+TEST(RegistryTest, AnEntrySaysWhatItsOptionStructSays) {
+  const Registry<Base> registry = toy_registry();
   EXPECT_EQ(registry[0].name, "toy");
   EXPECT_EQ(registry[0].summary, "a toy");
   EXPECT_EQ(registry[0].paper, "Toymaker 1901");
@@ -378,19 +409,18 @@ TEST(RegistryTest, ALineSaysWhatItsOptionStructSays) {
   EXPECT_EQ(registry[0].properties.symmetry, Symmetry::symmetric);
   EXPECT_EQ(registry[1].properties.symmetry, Symmetry::nonsymmetric);
   EXPECT_EQ(registry[1].configure()->properties().symmetry, Symmetry::nonsymmetric);
-  EXPECT_EQ(&find_line(registry, "plain", "toy"), &registry[1]);
+  EXPECT_EQ(&find_registered(registry, "plain", "toy"), &registry[1]);
 }
 
 TEST(RegistryTest, CreatesByNameWithOptions) {
-  const Registry<Product> registry = toy_registry();
+  const Registry<Base> registry = toy_registry();
   EXPECT_EQ(create(registry, "toy", "toy", {{"steps", std::string("5")}})->text(), "toy 5");
-  EXPECT_EQ(create(registry, "toy", "toy", {})->text(), "toy 30")
-      << "options of one product reached the next";
+  EXPECT_EQ(create(registry, "toy", "toy", {})->text(), "toy 30") << "options of one object reached the next";
   EXPECT_EQ(create(registry, "toy", "plain", {})->text(), "plain");
 }
 
 TEST(RegistryTest, ConfigureSetBuildKeepsWhatWasSet) {
-  const Registry<Product> registry = toy_registry();
+  const Registry<Base> registry = toy_registry();
   const auto configurator = registry[0].configure();
   configurator->fields().set({{"steps", std::int64_t(6)}}, "toy");
   EXPECT_EQ(configurator->fields().values().at("steps"), OptionValue(std::int64_t(6)));
@@ -399,7 +429,7 @@ TEST(RegistryTest, ConfigureSetBuildKeepsWhatWasSet) {
 }
 
 TEST(RegistryTest, ErrorsNameTheNearestAndAll) {
-  const Registry<Product> registry = toy_registry();
+  const Registry<Base> registry = toy_registry();
   const auto refuse = [&](const std::string& name, const OptionMap& options) {
     return message_of<OptionError>([&] { create(registry, "gadget", name, options); });
   };
@@ -408,8 +438,30 @@ TEST(RegistryTest, ErrorsNameTheNearestAndAll) {
   EXPECT_EQ(refuse("toy", {{"stepz", true}}), "'toy' has no option 'stepz'; did you mean 'steps'?");
   EXPECT_EQ(refuse("plain", {{"steps", true}}), "'plain' has no option 'steps'; it takes none");
   EXPECT_THAT(refuse("toy", {{"tolerance", 7.0}}), HasSubstr("out of its range 0 .. 1"));
-  EXPECT_THAT(message_of<OptionError>([] { create(Registry<Product>(), "gadget", "toy", {}); }),
+  EXPECT_THAT(message_of<OptionError>([] { create(Registry<Base>(), "gadget", "toy", {}); }),
               HasSubstr("no gadget 'toy'"));
+}
+
+TEST(RegistryTest, AnAliasPresetsOptions) {
+  Registry<Base> registry = toy_registry();
+  registry.push_back(registry_alias<Base, Toy>("long_toy", "a toy of many steps", {{"steps", 90}}));
+  const RegistryEntry<Base> alias = find_registered(registry, "long_toy", "toy");
+  EXPECT_EQ(alias.alias_of, "toy");
+  EXPECT_EQ(alias.summary, "a toy of many steps");
+  EXPECT_EQ(alias.paper, "Toymaker 1901");
+  EXPECT_TRUE(registry[0].alias_of.empty());
+  EXPECT_EQ(create(registry, "toy", "long_toy", {})->text(), "toy 90");
+  EXPECT_EQ(create(registry, "toy", "long_toy", {{"steps", 5}})->text(), "toy 5") << "a preset is a default";
+  EXPECT_EQ(create(registry, "toy", "toy", {})->text(), "toy 30") << "the main name keeps its defaults";
+  EXPECT_EQ(message_of<OptionError>([&] {
+              create(registry, "toy", "long_toy", {{"stepz", 5}});
+            }),
+            "'long_toy' has no option 'stepz'; did you mean 'steps'?");
+  EXPECT_EQ(method_table(registry, "toy").names, (std::vector<std::string>{"toy", "plain", "long_toy"}));
+  EXPECT_EQ(message_of<OptionError>([] {
+              registry_alias<Base, Toy>("bad", "", {{"stepz", 5}});
+            }),
+            "'bad' has no option 'stepz'; did you mean 'steps'?");
 }
 
 /// A method that has a toy in it, and one beside it.
@@ -426,7 +478,7 @@ struct OuterOptions {
     visit("sweeps", sweeps, 1, 9, "how often");
   }
 };
-struct Outer : Product {
+struct Outer : Base {
   using options_type = OuterOptions;
   explicit Outer(const OuterOptions& o) : options(resolved(o)) {}
   std::string text() const override {
@@ -436,7 +488,7 @@ struct Outer : Product {
 };
 
 TEST(MethodOptionTest, TheMethodIsChosenFirstAndThenItsOptions) {
-  const Registry<Product> registry = {registry_line<Product, Outer>()};
+  const Registry<Base> registry = {registry_entry<Base, Outer>()};
   const auto made = [&](const OptionMap& options) {
     return create(registry, "thing", "outer", options)->text();
   };

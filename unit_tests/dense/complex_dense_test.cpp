@@ -144,7 +144,7 @@ template <class Space>
 class ComplexDenseTest : public ::testing::Test {};
 TYPED_TEST_SUITE(ComplexDenseTest, TestSpaces, SpaceNames);
 
-TYPED_TEST(ComplexDenseTest, PanelsAreFactoredAsTheTextbookDoes) {
+TYPED_TEST(ComplexDenseTest, FactorsEqualTheReference) {
   check_all_levels<Complex, TypeParam>();
   check_all_levels<Kokkos::complex<float>, TypeParam>();
 }

@@ -104,7 +104,7 @@ Solved<Real> solve_by(const LongMatrix& a, Pivoting pivoting, Real floor, const 
                       {},
                       to_vector(kernel.is_dropped),
                       to_vector(kernel.dropped)[0]};
-  const auto rows = to_vector(kernel.rows);  // each behind its working memory
+  const auto rows = to_vector(kernel.rows);  // each after its working memory
   for (std::size_t r = 1; r < rows.size() / order; r += 2)
     solved.rows.emplace_back(rows.begin() + static_cast<std::ptrdiff_t>(r * order),
                              rows.begin() + static_cast<std::ptrdiff_t>((r + 1) * order));
@@ -178,7 +178,7 @@ void expect_solution(const LongMatrix& a, const std::vector<Solved<Real>>& all, 
   }
 }
 
-/// Row by row those of A^-1, and zeros behind them.
+/// The entries of A^-1 row by row, and zeros after them.
 template <class Real>
 void expect_rows(const LongMatrix& a, const Solved<Real>& found, double tolerance) {
   const std::vector<int> indices = some_rows(static_cast<int>(a.size()));
@@ -338,7 +338,7 @@ TYPED_TEST(PanelLuTest, TheFloorIsRelativeToTheColumn) {
 }
 
 // The sign of the second pivot says which of two rows was the first one's.
-TYPED_TEST(PanelLuTest, OfEqualPivotsTheFirstRowIsTaken) {
+TYPED_TEST(PanelLuTest, TheFirstRowWinsATieOfPivots) {
   const double little = 0x1p-20;
   for (const double sign : {1.0, -1.0}) {
     const LongMatrix a = {{1, 3}, {sign, sign * (3 + little)}};
@@ -362,7 +362,7 @@ TYPED_TEST(PanelLuTest, TheFirstOfSeveralDroppedIsReported) {
   }
 }
 
-TYPED_TEST(PanelLuTest, NotANumberIsNoPivot) {
+TYPED_TEST(PanelLuTest, ANanIsNoPivot) {
   for (const Pivoting pivoting : {Pivoting::rows, Pivoting::none}) {
     LongMatrix a = random_general(12, 12, 5);
     a[11][11] = std::nan("");
@@ -374,7 +374,7 @@ TYPED_TEST(PanelLuTest, NotANumberIsNoPivot) {
   }
 }
 
-TEST(PanelLu, BytesAreThoseOfTheSquare) {
+TEST(PanelLu, BytesGrowWithTheSquare) {
   for (const int m : {100, 1000, 10000}) {
     const double square = double(m) * m * sizeof(double);
     EXPECT_NEAR(static_cast<double>(PanelLu<double>::bytes(m)), square, 150.0 * m + 1000);

@@ -259,7 +259,7 @@ TYPED_TEST(PanelQrTest, FewerRowsThanColumns) {
   }
 }
 
-TYPED_TEST(PanelQrTest, ZeroAndNotANumber) {
+TYPED_TEST(PanelQrTest, ZeroAndNanColumns) {
   const double nan = std::numeric_limits<double>::quiet_NaN(),
                infinity = std::numeric_limits<double>::infinity();
   for (const How& how : ways(1e-14)) {
@@ -315,7 +315,7 @@ TYPED_TEST(PanelQrTest, TheFloorIsRelativeToTheColumn) {
   rank_of(a, 9, -1);
   for (auto& row : a) row[4] *= 0x1p-440L;
   rank_of(a, 8, 4);  // out of range
-  // What rounding leaves of a large column is larger than the floor itself.
+  // Rounding leaves more of a large column than the floor itself.
   for (auto& row : a) {
     row[4] = row[2] - 2 * row[0];
     row[6] = 0x1p90L * (row[1] + row[3]);

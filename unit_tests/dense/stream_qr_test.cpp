@@ -110,7 +110,7 @@ TEST(StreamQr, AColumnThatDependsOnOthersLeavesLittle) {
   for (const int j : {0, 1, 2, 3, 5}) EXPECT_GT(std::abs(found.diagonal[std::size_t(j)]), 0.1);
 }
 
-TEST(StreamQr, NotANumberIsSeenInR) {
+TEST(StreamQr, ANanIsSeenInR) {
   for (const long double value :
        {std::numeric_limits<long double>::quiet_NaN(), std::numeric_limits<long double>::infinity()}) {
     LongMatrix a = random_matrix(40, 6, 5);

@@ -14,7 +14,7 @@ template <class Space>
 class BicgstabTest : public ::testing::Test {};
 TYPED_TEST_SUITE(BicgstabTest, TestSpaces, SpaceNames);
 
-TYPED_TEST(BicgstabTest, IsTheTextbooks) {
+TYPED_TEST(BicgstabTest, MatchesTheReference) {
   for (const HostMatrix<double>& a :
        {uneven_matrix(1), uneven_matrix(2), uneven_matrix(61), uneven_matrix(259),
         problem("convection_diffusion3d:7"), problem("poisson2d:23")}) {
@@ -38,7 +38,7 @@ TYPED_TEST(BicgstabTest, IsTheTextbooks) {
   }
 }
 
-TYPED_TEST(BicgstabTest, LeftIsRightOnTheScaledSystem) {
+TYPED_TEST(BicgstabTest, LeftPreconditioningIsRightPreconditioningOfTheScaledSystem) {
   // With a constant diagonal both are the same iteration.
   const HostMatrix<double> a = problem("convection_diffusion3d:7");
   const std::vector<double> b = random_vector(a.num_rows);
@@ -90,7 +90,7 @@ TYPED_TEST(BicgstabTest, BreakdownsAreRestartedOnceThenReported) {
   EXPECT_EQ(saved.result.reason, StopReason::rtol) << to_string(saved.result.reason);
   EXPECT_LE(residual_norm(rho, {1, 0, 0}, saved.x), 1e-9);
 
-  // A skew-symmetric matrix has (A s, s) = 0, whatever the shadow residual.
+  // A skew-symmetric matrix has (A s, s) = 0 for any shadow residual.
   std::vector<std::vector<double>> dense(20, std::vector<double>(20, 0.0));
   const std::vector<double> entries = random_vector(400);
   for (int i = 0; i < 20; ++i)

@@ -47,7 +47,7 @@ template <class Space>
 class ComplexSolversTest : public ::testing::Test {};
 TYPED_TEST_SUITE(ComplexSolversTest, TestSpaces, SpaceNames);
 
-TYPED_TEST(ComplexSolversTest, SolveWhatTheyAreFor) {
+TYPED_TEST(ComplexSolversTest, SolveTheirClassOfMatrices) {
   for (int n : {1, 2, 3, 65, 300}) {
     const HostMatrix<Complex> a = complex_matrix(n);
     const std::vector<Complex> b = random_complex(n, 9);
@@ -121,7 +121,7 @@ TYPED_TEST(ComplexSolversTest, SinglePrecision) {
   }
 }
 
-TYPED_TEST(ComplexSolversTest, EndForAReason) {
+TYPED_TEST(ComplexSolversTest, SetTheReasonOfTheEnd) {
   const Complex i(0, 1);
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const auto sound = sparse<Complex>({{2, i}, {i, 3}});

@@ -32,7 +32,7 @@ template <class Space>
 class GmresTest : public ::testing::Test {};
 TYPED_TEST_SUITE(GmresTest, TestSpaces, SpaceNames);
 
-TYPED_TEST(GmresTest, IsTheTextbooks) {
+TYPED_TEST(GmresTest, MatchesTheReference) {
   for (const HostMatrix<double>& a :
        {uneven_matrix(1), uneven_matrix(2), uneven_matrix(61), uneven_matrix(259),
         problem("convection_diffusion3d:7"), problem("poisson2d:23")}) {
@@ -84,7 +84,7 @@ TYPED_TEST(GmresTest, TheResidualNeverGrowsAndProductsAreCounted) {
   }
 }
 
-TYPED_TEST(GmresTest, EndsWithTheKrylovSpace) {
+TYPED_TEST(GmresTest, ConvergesAtTheEndOfTheKrylovSpace) {
   // Four distinct eigenvalues: four steps, and the last vector is zero.
   std::vector<double> entries;
   for (int i = 0; i < 50; ++i) entries.push_back(1 + i % 4);
@@ -108,7 +108,7 @@ TYPED_TEST(GmresTest, EndsWithTheKrylovSpace) {
   }
 }
 
-TYPED_TEST(GmresTest, BreaksDownWhereASingularMatrixHidesTheSolution) {
+TYPED_TEST(GmresTest, BreaksDownOnASingularMatrix) {
   // A r = 0; and a chain e_3 -> e_2 -> e_1 -> 0 from which e_1 cannot be reached.
   const HostMatrix<double> nilpotent = sparse<double>({{0, 1, 0}, {0, 0, 1}, {0, 0, 0}});
   for (const char* form : all_forms) {
@@ -131,10 +131,10 @@ TYPED_TEST(GmresTest, BreaksDownWhereASingularMatrixHidesTheSolution) {
   }
 }
 
-TYPED_TEST(GmresTest, BreaksDownWhereRoundingHidesTheEndOfTheSpace) {
-  // A = Q T Q with a reflection Q and T = [1 2; 2 4] beside 3 I: Q e_1 and Q e_2 are mapped to one direction,
-  // which is not that of b = Q e_1. Products leave the two's span by rounding errors alone: other ones for
-  // each reflection, and for each format, which add a row's entries in different orders.
+TYPED_TEST(GmresTest, BreaksDownOnASingularMatrixDespiteRounding) {
+  // A = Q T Q with a reflection Q and T = [1 2; 2 4] next to 3 I: Q e_1 and Q e_2 are mapped to one
+  // direction, which is not that of b = Q e_1. Products leave the span of both only by rounding errors: other
+  // ones for each reflection, and for each format, which add a row's entries in different orders.
   constexpr int n = 5;
   const auto t = [](int i, int j) {
     return i < 2 && j < 2 ? double((i + 1) * (j + 1)) : (i == j ? 3.0 : 0.0);
@@ -164,7 +164,7 @@ TYPED_TEST(GmresTest, BreaksDownWhereRoundingHidesTheEndOfTheSpace) {
   }
 }
 
-TYPED_TEST(GmresTest, BreaksDownOnASingularMatrixWithinABlockToo) {
+TYPED_TEST(GmresTest, BreaksDownOnASingularMatrixWithinABlock) {
   // b has a part in the null space, and the space ends within a block: its last columns are of rounding
   // errors.
   for (const int distinct : {5, 7, 9}) {
@@ -185,7 +185,7 @@ TYPED_TEST(GmresTest, BreaksDownOnASingularMatrixWithinABlockToo) {
   }
 }
 
-TYPED_TEST(GmresTest, BlocksOfLargeMatricesAreNotCut) {
+TYPED_TEST(GmresTest, BlocksOfLargeMatricesHaveFullLength) {
   // Without scales the vectors of a block would leave the range, and each block be cut.
   HostMatrix<double> a = problem("convection_diffusion3d:7");
   const std::vector<double> b = random_vector(a.num_rows);
@@ -230,7 +230,7 @@ TYPED_TEST(GmresTest, AllFormsKeepTheBasisOrthogonal) {
   }
 }
 
-TYPED_TEST(GmresTest, LeftIsASuccessOfTheTrueResidualOnly) {
+TYPED_TEST(GmresTest, LeftPreconditioningConvergesByTheTrueResidual) {
   // A preconditioner that hides most of the residual: M^-1 (b - A x) is small where b - A x is not.
   const HostMatrix<double> a = uneven_matrix(120);
   const std::vector<double> b = random_vector(120);
@@ -273,7 +273,7 @@ class Changing : public Preconditioner<double, Space> {
   mutable int m_calls = 0;
 };
 
-TYPED_TEST(GmresTest, FlexibleTakesAPreconditionerThatChanges) {
+TYPED_TEST(GmresTest, FgmresTakesAVariablePreconditioner) {
   const HostMatrix<double> a = problem("convection_diffusion3d:7");
   const std::vector<double> b = random_vector(a.num_rows);
   const auto plain =

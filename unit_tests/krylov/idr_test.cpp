@@ -17,7 +17,7 @@ template <class Space>
 class IdrTest : public ::testing::Test {};
 TYPED_TEST_SUITE(IdrTest, TestSpaces, SpaceNames);
 
-TYPED_TEST(IdrTest, IsTheTextbooks) {
+TYPED_TEST(IdrTest, MatchesTheReference) {
   for (const HostMatrix<double>& a : {uneven_matrix(61), uneven_matrix(259),
                                       problem("convection_diffusion3d:7"), problem("poisson2d:23")}) {
     const std::vector<double> b = random_vector(a.num_rows);

@@ -44,7 +44,7 @@ void expect_bounds(const LanczosResult& result, const std::vector<double>& eigen
 // ------------------------------------------------------------------------------------- the tridiagonal
 // matrix
 
-TEST(TridiagonalTest, HasTheEigenvaluesOfTheSecondDifference) {
+TEST(TridiagonalTest, EigenvaluesOfTheSecondDifference) {
   for (const int n : {1, 2, 3, 10, 101, 400}) {
     const auto found =
         krylov::tridiagonal_eigenvalues(std::vector<double>(n, 2.0), std::vector<double>(n - 1, -1.0));
@@ -57,7 +57,7 @@ TEST(TridiagonalTest, HasTheEigenvaluesOfTheSecondDifference) {
   }
 }
 
-TEST(TridiagonalTest, WilkinsonsMatrixHasPairs) {
+TEST(TridiagonalTest, EigenvaluesOfWilkinsonsMatrix) {
   std::vector<double> alpha;
   for (int i = -10; i <= 10; ++i) alpha.push_back(std::abs(i));
   const auto found = krylov::tridiagonal_eigenvalues(alpha, std::vector<double>(20, 1.0));
@@ -66,7 +66,7 @@ TEST(TridiagonalTest, WilkinsonsMatrixHasPairs) {
   EXPECT_NEAR(found.values[0], -1.125441522119984, 1e-13);
 }
 
-TEST(TridiagonalTest, SplitZeroEmptyAndOfAnySize) {
+TEST(TridiagonalTest, SplitZeroEmptyAndScaledMatrices) {
   EXPECT_TRUE(krylov::tridiagonal_eigenvalues({}, {}).values.empty());
   EXPECT_EQ(krylov::tridiagonal_eigenvalues({0, 0, 0}, {0, 0}).values, (std::vector<double>{0, 0, 0}));
   const auto split = krylov::tridiagonal_eigenvalues({3, 1, 2}, {0, 0});
@@ -87,10 +87,10 @@ template <class Space>
 class LanczosTest : public ::testing::Test {};
 TYPED_TEST_SUITE(LanczosTest, TestSpaces, SpaceNames);
 
-TYPED_TEST(LanczosTest, WithAllStepsItHasEveryEigenvalue) {
+TYPED_TEST(LanczosTest, AllStepsGiveAllEigenvalues) {
   for (const Case& test : small_matrices()) {
     if (test.matrix.num_rows > 100 || test.name == "scaled:65" || test.name == "diagonal:19")
-      continue;  // their smallest is lost beside the largest
+      continue;  // their smallest is lost to rounding of the largest
     SCOPED_TRACE(test.name);
     const auto expected = symmetric_eigenvalues(test.matrix);
     const int n = int(test.matrix.num_rows);
@@ -129,7 +129,7 @@ TYPED_TEST(LanczosTest, BoundsHoldAtEveryStep) {
   }
 }
 
-TYPED_TEST(LanczosTest, OfAPreconditionedMatrix) {
+TYPED_TEST(LanczosTest, EigenvaluesOfAPreconditionedMatrix) {
   const HostMatrix<double> a = random_spd(65, 0.2, 4, 12);
   const auto expected = symmetric_eigenvalues(a, true);
   const auto jacobi = preconditioner_of<TypeParam>("jacobi", a);
@@ -150,7 +150,7 @@ TYPED_TEST(LanczosTest, OfAPreconditionedMatrix) {
   EXPECT_NEAR(one.condition, 1, 1e-14);
 }
 
-TYPED_TEST(LanczosTest, OfHermitianMatricesAndInSinglePrecision) {
+TYPED_TEST(LanczosTest, HermitianMatricesAndSinglePrecision) {
   const HostMatrix<double> a = problem("poisson2d:8");
   const auto expected = symmetric_eigenvalues(a);
   const LanczosOptions options{.steps = 70, .reorthogonalization = full};
@@ -185,14 +185,14 @@ void check_scales(const HostMatrix<Scalar>& a, int exponent) {
   }
 }
 
-TYPED_TEST(LanczosTest, TakesMatricesOfAnyScale) {
+TYPED_TEST(LanczosTest, MatricesOfAnyScale) {
   const HostMatrix<double> a = problem("poisson2d:7");
   check_scales<double, TypeParam>(a, 1000);
   check_scales<double, TypeParam>(a, 600);
   check_scales<float, TypeParam>(convert<float>(a), 110);
 }
 
-TYPED_TEST(LanczosTest, StopsWhereBothEndsAreKnown) {
+TYPED_TEST(LanczosTest, StopsAtTheTolerance) {
   const HostMatrix<double> a = problem("poisson2d:10");
   const auto expected = symmetric_eigenvalues(a);
   for (const double tolerance : {1e-1, 1e-3, 1e-6}) {
@@ -206,7 +206,7 @@ TYPED_TEST(LanczosTest, StopsWhereBothEndsAreKnown) {
   }
 }
 
-TYPED_TEST(LanczosTest, SaysWhatIsNotPositiveDefinite) {
+TYPED_TEST(LanczosTest, DetectsIndefiniteMatricesAndPreconditioners) {
   const HostMatrix<double> indefinite = shifted(problem("poisson2d:8"), 1.0);
   const auto result = run<double, TypeParam>(indefinite, {.steps = 40});
   EXPECT_LT(result.smallest.value, 0);
@@ -220,7 +220,7 @@ TYPED_TEST(LanczosTest, SaysWhatIsNotPositiveDefinite) {
   EXPECT_EQ(wrong.reason, LanczosEnd::preconditioner_not_spd);
   EXPECT_EQ(wrong.steps, 0);
   EXPECT_FALSE(wrong.positive_definite);
-  // Applications: the size, (r, z), and after each step; the fourth ends it behind the second step.
+  // Applications: the size, (r, z), and after each step; the fourth ends it after the second step.
   const Scale<double, TypeParam> late(64, 1.0, 3, -1.0);
   const auto later = run<double, TypeParam>(a, {}, &late);
   EXPECT_EQ(later.reason, LanczosEnd::preconditioner_not_spd);
@@ -307,7 +307,7 @@ TYPED_TEST(LanczosTest, TheSameBitsForAnyNumberOfThreads) {
   }
 }
 
-TYPED_TEST(LanczosTest, RefusesWhatItCannotDo) {
+TYPED_TEST(LanczosTest, RefusesWrongInput) {
   const HostMatrix<double> a = problem("poisson2d:4");
   HostMatrix<double> wide = a;
   wide.num_cols += 3;

@@ -86,7 +86,7 @@ TYPED_TEST(RanksTest, ARandomVectorIsAFunctionOfTheGlobalRow) {
   expect_the_same_on_all_ranks<Kokkos::complex<double>, TypeParam>(31);
 }
 
-TYPED_TEST(RanksTest, ARandomVectorIsOneOfTheSeedAndTheNumberOfRowsToo) {
+TYPED_TEST(RanksTest, ARandomVectorDependsOnTheSeedAndTheNumberOfRows) {
   const auto v = random_whole<double, TypeParam>(1000, 1);
   double sum = 0, square = 0;
   for (std::size_t i = 0; i < v.size(); ++i) {
@@ -108,7 +108,7 @@ TYPED_TEST(RanksTest, ARandomVectorIsOneOfTheSeedAndTheNumberOfRowsToo) {
   }
 }
 
-TYPED_TEST(RanksTest, RowsBeyondThoseThatAnIntCounts) {
+TYPED_TEST(RanksTest, RowNumbersBeyondInt) {
   const std::int64_t far = (std::int64_t(1) << 33) + 5;
   const auto list = to_device<TypeParam>(std::vector<std::int64_t>{far, 5, far + 1});
   const auto listed = random_rows<double, TypeParam>({far + 2, 0, list}, 3, 7);
@@ -118,7 +118,7 @@ TYPED_TEST(RanksTest, RowsBeyondThoseThatAnIntCounts) {
   EXPECT_NE(listed[0], listed[1]);
 }
 
-TYPED_TEST(RanksTest, AnOperatorOfAProcessThatIsAloneCountsFromZero) {
+TYPED_TEST(RanksTest, RowNumbersOfASingleProcessStartAtZero) {
   const auto a = operator_of<TypeParam>(problem("poisson2d:3"));
   const RowNumbers<TypeParam> rows = a.row_numbers(TypeParam());
   EXPECT_EQ(rows.num_global_rows, 9);

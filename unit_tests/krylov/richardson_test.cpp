@@ -13,7 +13,7 @@ template <class Space>
 class RichardsonTest : public ::testing::Test {};
 TYPED_TEST_SUITE(RichardsonTest, TestSpaces, SpaceNames);
 
-TYPED_TEST(RichardsonTest, IsTheTextbooks) {
+TYPED_TEST(RichardsonTest, MatchesTheReference) {
   for (int n : {1, 2, 63, 300}) {
     const HostMatrix<double> a = uneven_matrix(n);
     const std::vector<double> b = random_vector(n);
@@ -54,7 +54,7 @@ TYPED_TEST(RichardsonTest, WithoutAPreconditionerAndWhereItDiverges) {
 
 // The recursive residual says 2 A, and ends just below its target: half of the true one and half of the
 // target are left each time, which with the tolerance itself as the target would never be within it.
-TYPED_TEST(RichardsonTest, AimsBelowTheToleranceOnceItWasWrong) {
+TYPED_TEST(RichardsonTest, HalvesTheTargetAfterAFalseConvergence) {
   const HostMatrix<double> a = diagonal_matrix({1, 1, 1});
   const Liar<TypeParam> liar(a, 2);
   const auto solved = solve_with<double, TypeParam>({"richardson", {{"omega", 0.01}}}, liar, nullptr,

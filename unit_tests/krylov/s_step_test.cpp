@@ -76,7 +76,7 @@ TEST(RitzValuesTest, AreRootsOfTheCharacteristicPolynomial) {
       }
 }
 
-TEST(RitzValuesTest, OfMatricesThatTheUsualShiftsLeaveAsTheyAre) {
+TEST(RitzValuesTest, MatricesThatNeedExceptionalShifts) {
   // A cyclic shift: its eigenvalues are the roots of unity; and a split one with a zero below the diagonal.
   constexpr int n = 6;
   krylov::ComplexMatrix cycle(n, std::vector<Complex>(n));
@@ -106,7 +106,7 @@ TEST(LejaOrderTest, TakesTheFarthestAndKeepsPairs) {
   EXPECT_EQ(std::count_if(pairs.begin(), pairs.end(), [](Complex z) { return z.imag() == 0; }), 3);
 }
 
-TEST(NewtonStepsTest, OfAPairAreReal) {
+TEST(NewtonStepsTest, StepsOfAConjugatePairAreReal) {
   // Eigenvalues 2 +- 3 i: the second step has the square of the imaginary part.
   const double h[2][2] = {{2, -9}, {1, 2}};
   auto steps = krylov::newton_steps<double>(2, [&](int i, int j) { return h[i][j]; });
@@ -117,7 +117,7 @@ TEST(NewtonStepsTest, OfAPairAreReal) {
   EXPECT_EQ(steps[0].scale, 0.5);  // the absolute value is 3.6
   EXPECT_EQ(steps[1].scale, 0.5);
   EXPECT_NEAR(steps[1].square, 4.5, 1e-11);
-  // Of 2^k K they are the same, in its units.
+  // The steps of 2^k K are the same, scaled.
   const auto large = krylov::newton_steps<double>(2, [&](int i, int j) { return std::ldexp(h[i][j], 40); });
   for (int k = 0; k < 2; ++k) {
     steps[k].scale_operator(40);
@@ -132,7 +132,7 @@ TEST(NewtonStepsTest, OfAPairAreReal) {
   }
 }
 
-TEST(BlockColumnsTest, AreThoseOfTheHessenbergMatrix) {
+TEST(BlockColumnsTest, MatchTheHessenbergMatrix) {
   // K = H on coordinate vectors: V = I, w_0 = e_k, and what is found is H's own columns.
   constexpr int before = 3, size = 4, n = before + 1 + size;
   const std::vector<double> numbers = random_vector(n * n, 4);
@@ -291,7 +291,7 @@ TYPED_TEST(BasisKernelsTest, FactorOfABlock) {
           }
         }
         for (int column = 0; column < block; ++column) {
-          SCOPED_TRACE(std::to_string(block) + " behind " + std::to_string(before) + ", dependent " +
+          SCOPED_TRACE(std::to_string(block) + " after " + std::to_string(before) + ", dependent " +
                        std::to_string(dependent) + ", column " + std::to_string(column));
           if (column >= dependent) {
             EXPECT_EQ(factor[column * block + column], 0);
@@ -322,7 +322,7 @@ TYPED_TEST(BasisKernelsTest, ScalarsArriveInTheirOrder) {
   for (int round = 1; round <= 50; ++round) {
     for (int c = 0; c < 2; ++c) Kokkos::deep_copy(space, scalars.now(group, c), round + 0.5 * c);
     scalars.send(space, "prekond::testing::send");
-    // What comes behind must not change what was sent.
+    // Later kernels must not change the values that were sent.
     if (!is_host_space<TypeParam>)
       for (int c = 0; c < 2; ++c) Kokkos::deep_copy(space, scalars.now(group, c), -1.0);
     scalars.await(space, "prekond::testing::await");

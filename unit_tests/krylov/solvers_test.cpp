@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// What every solver for general matrices keeps to.
+/// The properties of every solver for general matrices.
 #include "testing/krylov_solves.hpp"
 #include "testing/spaces.hpp"
 #include "testing/tool_events.hpp"
@@ -30,7 +30,7 @@ template <class Space>
 class SolversTest : public ::testing::Test {};
 TYPED_TEST_SUITE(SolversTest, TestSpaces, SpaceNames);
 
-TYPED_TEST(SolversTest, SolveWhatTheyAreFor) {
+TYPED_TEST(SolversTest, SolveTheirClassOfMatrices) {
   for (int n : {1, 2, 3, 5, 64, 257, 513, 1025}) {
     const HostMatrix<double> a = n < 600 ? uneven_matrix(n) : problem("tridiagonal:" + std::to_string(n));
     const HostMatrix<double> system = n < 600 ? a : shifted(a, -0.5);
@@ -105,7 +105,7 @@ TYPED_TEST(SolversTest, ConvergenceIsTheLargerOfRtolAndAtol) {
   }
 }
 
-TYPED_TEST(SolversTest, ZeroAndExactAndGoodStarts) {
+TYPED_TEST(SolversTest, ZeroExactAndGoodInitialVectors) {
   const HostMatrix<double> a = problem("convection_diffusion3d:5");
   std::vector<double> exact(a.num_rows);
   for (std::size_t i = 0; i < exact.size(); ++i) exact[i] = double(i % 7) - 3;
@@ -152,7 +152,7 @@ TYPED_TEST(SolversTest, StopAfterMaxIters) {
   }
 }
 
-TYPED_TEST(SolversTest, WhatIsNotANumberIsNamed) {
+TYPED_TEST(SolversTest, NonFiniteValuesEndAsNan) {
   const HostMatrix<double> a = problem("convection_diffusion3d:5");
   const std::vector<double> b = random_vector(a.num_rows), guess = random_vector(a.num_rows, 2);
   for (const Variant& variant : general_variants()) {
@@ -191,7 +191,7 @@ TYPED_TEST(SolversTest, WhatIsNotANumberIsNamed) {
   }
 }
 
-TYPED_TEST(SolversTest, GoOnFromTheTrueResidualWhereTheRecursiveOneLied) {
+TYPED_TEST(SolversTest, RestartWhereTheTrueResidualContradictsTheRecursiveOne) {
   const HostMatrix<double> a = problem("convection_diffusion3d:5");
   const std::vector<double> b = random_vector(a.num_rows);
   for (const char* name : {"bicgstab", "gmres", "fgmres", "idr"}) {
@@ -264,7 +264,7 @@ TYPED_TEST(SolversTest, SumsOverManyRanksGiveTheSameIteration) {
   }
 }
 
-TYPED_TEST(SolversTest, ARankWithoutRowsDoesAsTheOthers) {
+TYPED_TEST(SolversTest, ARankWithoutRowsMakesTheSameMessages) {
   for (const HostMatrix<double>& a : {problem("convection_diffusion3d:5"), uneven_matrix(40)}) {
     const std::vector<double> b = random_vector(a.num_rows);
     for (const Variant& variant : general_variants()) {

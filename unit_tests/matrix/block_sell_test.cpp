@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <prekond/core/error.hpp>
-#include <prekond/matrix/block_sell_matrix.hpp>
+#include <prekond/matrix/sell_matrix.hpp>
 
 #include <cmath>
 #include <limits>

@@ -164,7 +164,7 @@ constexpr bool memory_is_ours = true;
 template <class Scalar>
 bool read_or_explain(const std::string& path, std::size_t block_size) {
   try {
-    const auto a = impl::read_matrix_market_by_blocks<Scalar>(path, block_size, nullptr);
+    const auto a = MatrixMarketFile(path, block_size).read<Scalar>();
     EXPECT_TRUE(is_consistent(a));
     return true;
   } catch (const InputError& e) {
@@ -217,7 +217,7 @@ void expect_shares_alike(const std::string& path, int parts, std::size_t block_s
   std::string error, error_of_shares;
   std::vector<HostMatrix<Scalar>> rows;
   try {
-    whole = impl::read_matrix_market_by_blocks<Scalar>(path, block_size, nullptr);
+    whole = MatrixMarketFile(path, block_size).read<Scalar>();
   } catch (const InputError& e) {
     error = e.what();
   }

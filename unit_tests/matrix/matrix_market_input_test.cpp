@@ -92,7 +92,7 @@ TEST_F(MatrixMarketInput, ReadsSeveralMembers) {
 }
 
 TEST_F(MatrixMarketInput, RefusesGarbageBehindTheLastMember) {
-  const std::string gz = gzipped(whole), text = ": something else stands behind the end of the gzip stream";
+  const std::string gz = gzipped(whole), text = ": other bytes follow the end of the gzip stream";
   for (const std::string& garbage :
        {std::string("x"), std::string("\x1f"), std::string("\n"), std::string("% text\n"),
         std::string(300, '\0') + "x", std::string(300, '\0') + gz, std::string("\x1f\x8c\x08"), whole,

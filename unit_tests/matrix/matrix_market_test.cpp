@@ -88,9 +88,7 @@ class MatrixMarket : public ::testing::Test {
     const std::string result = message(path, [](const auto& p) { read_matrix_market<Scalar>(p); });
     for (const std::size_t block : {1, 7, 64, 1000}) {
       if (content.size() > 1000 * block) continue;
-      const auto again = [&](const auto& p) {
-        impl::read_matrix_market_by_blocks<Scalar>(p, block, nullptr);
-      };
+      const auto again = [&](const auto& p) { MatrixMarketFile(p, block).read<Scalar>(); };
       EXPECT_EQ(result, message(path, again)) << "block size " << block;
     }
     return result;
@@ -211,7 +209,7 @@ TEST_F(MatrixMarket, ReadsEachArrayFieldWithEachSymmetry) {
       }
       for (const std::size_t block : {1, 5, 30}) {
         const std::string path = m_folder.write("array.mtx", text);
-        EXPECT_EQ(rows_of(impl::read_matrix_market_by_blocks<Complex>(path, block, nullptr)), expected_rows);
+        EXPECT_EQ(rows_of(MatrixMarketFile(path, block).read<Complex>()), expected_rows);
       }
     }
   }
@@ -308,8 +306,8 @@ TEST_F(MatrixMarket, ReadsTheSameWhateverTheBlockSize) {
     EXPECT_EQ(rows_of(read_matrix_market<double>(plain, &info)), expected);
     EXPECT_EQ(info.duplicates, 12000 - static_cast<std::int64_t>(sums.size()));
     for (const std::size_t block : {301, 4000, 65536, 150000}) {
-      EXPECT_EQ(rows_of(impl::read_matrix_market_by_blocks<double>(plain, block, &info)), expected);
-      EXPECT_EQ(rows_of(impl::read_matrix_market_by_blocks<double>(gz, block, &info)), expected);
+      EXPECT_EQ(rows_of(MatrixMarketFile(plain, block).read<double>(&info)), expected);
+      EXPECT_EQ(rows_of(MatrixMarketFile(gz, block).read<double>(&info)), expected);
       EXPECT_EQ(info.inflated_bytes, static_cast<std::int64_t>(text.size()));
     }
   }
@@ -389,7 +387,7 @@ TEST_F(MatrixMarket, ExplainsBadEntries) {
   EXPECT_EQ(error(head + "2 2\n"), ":4: too few numbers for an entry: a line holds row, column, value");
   EXPECT_THAT(error(head + "2\n"), HasSubstr(":4: too few numbers"));
   EXPECT_EQ(error(head + "\n%\n2 2 1 7\n"),
-            ":6: unexpected '7' behind the entry: a line holds row, column, value");
+            ":6: unexpected '7' after the entry: a line holds row, column, value");
   EXPECT_EQ(error(head + "2 2 1x\n"), ":4: '1x' is not a number");
   for (const std::string bad :
        {"--1", "+-1", "++1", "1e", "1d", "1e5d6", "1d5d6", "0x10", "e5", "d5", "+", "-", ".", "1,5"}) {
@@ -415,9 +413,9 @@ TEST_F(MatrixMarket, ExplainsBadEntries) {
       error<Complex>("%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 1.5\n"),
       HasSubstr(":3: too few numbers for an entry: a line holds row, column, real part, imaginary part"));
   EXPECT_THAT(error("%%MatrixMarket matrix coordinate pattern general\n1 1 1\n1 1 1\n"),
-              HasSubstr(":3: unexpected '1' behind the entry: a line holds row, column"));
+              HasSubstr(":3: unexpected '1' after the entry: a line holds row, column"));
   EXPECT_THAT(error("%%MatrixMarket matrix array real general\n2 1\n1 2\n"),
-              HasSubstr(":3: unexpected '2' behind the entry: a line holds value"));
+              HasSubstr(":3: unexpected '2' after the entry: a line holds value"));
 }
 
 TEST_F(MatrixMarket, ExplainsBadSymmetricEntries) {
@@ -490,7 +488,7 @@ TEST_F(MatrixMarket, AllocatesNothingOnTheWordOfTheHeader) {
   const std::int64_t before = peak_kilobytes();
   EXPECT_EQ(error(general + "2000000000 2 1\n1 1 1\n"),
             ":2: the header announces 2000000000 rows while the file holds only 1 entries: no memory is "
-            "spent on so many "
+            "spent on that many "
             "empty rows");
   EXPECT_THAT(error(general + "2 2 9000000000000000000\n1 1 1\n"),
               HasSubstr("announces 9000000000000000000 entries"));

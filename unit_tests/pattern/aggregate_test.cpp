@@ -74,7 +74,7 @@ template <class Space>
 class AggregateTest : public ::testing::Test {};
 TYPED_TEST_SUITE(AggregateTest, TestSpaces, SpaceNames);
 
-TYPED_TEST(AggregateTest, TheSetIsIndependentMaximalAndTheReferences) {
+TYPED_TEST(AggregateTest, TheSetIsMaximalIndependentAndEqualsTheReference) {
   const TypeParam space;
   for (const auto& [name, graph] : graphs_to_aggregate()) {
     SCOPED_TRACE(name);
@@ -86,7 +86,7 @@ TYPED_TEST(AggregateTest, TheSetIsIndependentMaximalAndTheReferences) {
   }
 }
 
-/// What devices do, on every space, for the graph of some of the vertices; and what the space does.
+/// Sets in the graph of some of the vertices: the device's rounds on every space, and the space's own way.
 TYPED_TEST(AggregateTest, SetsOfSomeOfTheVertices) {
   const TypeParam space;
   for (const auto& [name, graph] : graphs_to_aggregate())
@@ -137,7 +137,7 @@ TYPED_TEST(AggregateTest, EqualsTheThreePhasesInSequence) {
   EXPECT_GT(ties, 50);
 }
 
-TYPED_TEST(AggregateTest, WithoutASecondSetAllThatIsLeftJoins) {
+TYPED_TEST(AggregateTest, WithoutASecondSetAllOtherVerticesJoin) {
   const TypeParam space;
   std::size_t fewer = 0;
   for (const auto& [name, graph] : graphs_to_aggregate()) {

@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 #include <prekond/core/error.hpp>
 #include <prekond/matrix/io/matrix_market.hpp>
-#include <prekond/pattern/sparsified_coloring.hpp>
+#include <prekond/pattern/coloring.hpp>
 
 #include <filesystem>
 #include <limits>

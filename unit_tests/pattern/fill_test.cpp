@@ -144,7 +144,7 @@ TYPED_TEST(FillTest, RefusesWhatIsTooLargeAndBadLevels) {
     EXPECT_THAT(
         message_of<InputError>([&] { fill_pattern<TypeParam>(space, device, level, bytes - 1, true); }),
         HasSubstr("take " + std::to_string(bytes) + " bytes, more than the " + std::to_string(bytes - 1) +
-                  " allowed; lower the level or raise pattern_bytes"));
+                  " allowed; lower the level or raise memory_budget"));
   }
   const auto general = to_device<TypeParam>(random_entries<double>(67, 67, 0.05, 12));
   const std::int64_t bytes = fill_pattern<TypeParam>(space, general, 2, no_limit, true).bytes();

@@ -7,8 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <prekond/core/error.hpp>
+#include <prekond/pattern/impl/symmetrize.hpp>
 #include <prekond/pattern/partition.hpp>
-#include <prekond/pattern/symmetrize.hpp>
 
 #include <algorithm>
 #include <cstdlib>

@@ -79,7 +79,7 @@ TYPED_TEST(PmisTest, InfluencesOfSmallRows) {
   EXPECT_THAT(influences<TypeParam>(b, 0.25, 1), ElementsAre(ElementsAre(1), ElementsAre(0)));
 }
 
-TYPED_TEST(PmisTest, RefusesWhatItCannotTake) {
+TYPED_TEST(PmisTest, InvalidInputsAreRefused) {
   const auto a = to_device<TypeParam>(sparse<double>({{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}));
   const auto refused = [&](const InfluenceOptions<TypeParam>& options) {
     return message_of<InputError>([&] { strong_influences<double, TypeParam>(TypeParam(), a, options); });
@@ -103,7 +103,7 @@ HostGraph directed_graph(int n, double mean_degree, unsigned seed) {
   return result;
 }
 
-/// Those of aggregation are symmetric; more that are not.
+/// The graphs of aggregation, which are symmetric, and some that are not.
 std::vector<NamedGraph> graphs_to_split() {
   std::vector<NamedGraph> all = graphs_to_aggregate();
   all.push_back({"cycle in one direction", {{1}, {2}, {0}, {4}, {3}}});

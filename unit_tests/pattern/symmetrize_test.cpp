@@ -6,7 +6,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <prekond/pattern/symmetrize.hpp>
+#include <prekond/pattern/impl/symmetrize.hpp>
 
 #include <set>
 

@@ -55,7 +55,7 @@ struct GrownRow {
   double psi = 0;
 };
 
-/// What a row needs beside its workspace, by the kind of set.
+/// The data that a row needs in addition to its workspace, by the kind of set.
 template <class Set, class RowLayout>
 struct Surroundings {
   explicit Surroundings(const RowLayout& row_layout, std::int64_t n)
@@ -203,7 +203,7 @@ TYPED_TEST(AdaptiveFsaiLanes, GrowInSinglePrecision) {
   }
 }
 
-// Too small a workspace is told, and no marker stays behind (see do_row).
+// A workspace that is too small is reported, and no marker is left (see do_row).
 TYPED_TEST(AdaptiveFsaiLanes, TellWhatWasTooSmall) {
   const HostMatrix<double> a = random_spd(83, 0.4, 3);
   const Parameters parameters{6, 6, 6, 1, 6, 0, 0, 1e-12, 1e-15};

@@ -16,7 +16,7 @@
 #include <random>
 #include <vector>
 
-/// What rows of the adaptive FSAI begin with, what they may grow to, and what is filtered.
+/// The patterns that rows of the adaptive FSAI begin with, their limits, and the filters.
 namespace prekond::testing {
 namespace {
 
@@ -92,7 +92,7 @@ TYPED_TEST(AdaptiveFsaiPatterns, RowsBeginWithTheOnesGiven) {
           ASSERT_EQ(g.row_ptrs[i + 1] - g.row_ptrs[i] - 1, reference.pattern.size()) << "row " << i;
         }
         EXPECT_TRUE(g == factor<TypeParam>(a, options, nullptr, start));
-        options.slab_bytes = 1 << 16;
+        options.workspace_budget = 1 << 16;
         EXPECT_TRUE(g == factor<TypeParam>(a, options, nullptr, start));
       }
     }
@@ -181,7 +181,7 @@ TYPED_TEST(AdaptiveFsaiPatterns, MaxRowSizeEndsTheGrowth) {
     fewer.max_steps = std::min(30, size - 1);
     EXPECT_TRUE(factor<TypeParam>(a, limited) == factor<TypeParam>(a, fewer)) << size;
   }
-  // In the middle of a step, and beside a start that is longer.
+  // In the middle of a step, and with a start that is longer.
   AdaptiveFsaiOptions options = in_double();
   options.step_size = 4;
   options.max_row_size = 7;
@@ -323,10 +323,10 @@ TYPED_TEST(AdaptiveFsaiPatterns, AStructOutOfRangeIsRefused) {
   EXPECT_THAT(message({.step_size = 0}), HasSubstr("'step_size' = 0"));
   EXPECT_THAT(message({.tolerance = -0.5}), HasSubstr("'tolerance' = -0.5"));
   EXPECT_THAT(message({.step_tolerance = std::nan("")}), HasSubstr("'step_tolerance'"));
-  EXPECT_THAT(message({.block_size = 33}), HasSubstr("'block_size' = 33"));
+  EXPECT_THAT(message({.max_row_size = -1}), HasSubstr("'max_row_size' = -1"));
 }
 
-// Whoever gives a tolerance wants that stop, not the other one.
+// A user who gives a tolerance wants that stop, not the other one.
 TEST(AdaptiveFsaiOptionsTest, AToleranceAloneIsTheOnlyStop) {
   const auto step_tolerance = [](const OptionMap& options) {
     AdaptiveFsaiOptions set;
@@ -341,7 +341,7 @@ TEST(AdaptiveFsaiOptionsTest, AToleranceAloneIsTheOnlyStop) {
   EXPECT_EQ(step_tolerance({{"preset", std::string("heavy")}, {"step_tolerance", 0.25}}), 0.25);
 }
 
-// The stop on a step's improvement alone: as the reference, and with fewer entries the larger it is.
+// Only the stop on a step's improvement: as the reference, and with fewer entries the larger it is.
 TYPED_TEST(AdaptiveFsaiPatterns, StepToleranceStopsARowWhoseStepsNoLongerPay) {
   const HostMatrix<double> a = random_spd(130, 0.15, 77);
   const Dense dense = to_dense(a);

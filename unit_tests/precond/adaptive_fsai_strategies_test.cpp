@@ -175,7 +175,7 @@ TYPED_TEST(AdaptiveFsaiStrategies, InSinglePrecision) {
   }
 }
 
-TYPED_TEST(AdaptiveFsaiStrategies, OfAFloatMatrixInEitherPrecision) {
+TYPED_TEST(AdaptiveFsaiStrategies, FloatMatrixInEitherPrecision) {
   const TypeParam space;
   const HostMatrix<float> a = convert<float>(random_spd(97, 0.1, 5));
   for (const Gradient gradient : others) {
@@ -201,14 +201,14 @@ TYPED_TEST(AdaptiveFsaiStrategies, SameBitsTwiceInChunksAndOnAnyNumberOfThreads)
       EXPECT_TRUE(once == factor<TypeParam>(a, options));
       EXPECT_TRUE(once == factor<TypeParam>(a, options, nullptr, {}, of_one_thread<TypeParam>()))
           << word(gradient);
-      options.slab_bytes = 1 << 16;
+      options.workspace_budget = 1 << 16;
       EXPECT_TRUE(once == factor<TypeParam>(a, options)) << word(gradient);
     }
   }
 }
 
 TYPED_TEST(AdaptiveFsaiStrategies, RowsThatOutgrowTheirWorkspaceLoseNothing) {
-  // Rows of some 576 entries beside rows of five; then rows of more members than the first workspaces hold.
+  // Rows of some 576 entries next to rows of five; then rows of more members than the first workspaces hold.
   const HostMatrix<double> circuit = generated("circuit:48"), random = random_spd(290, 0.05, 21);
   AdaptiveFsaiOptions few = in_double(), many = in_double();
   few.max_steps = 12;
@@ -324,16 +324,17 @@ TYPED_TEST(AdaptiveFsaiStrategies, MarkersStayWithinTheSlab) {
   AdaptiveFsaiOptions options = in_double(Gradient::marker);
   options.max_steps = 2;
   const HostMatrix<double> roomy = factor<TypeParam>(a, options);
-  options.slab_bytes = 80004;  // one row in flight
+  options.workspace_budget = 80004;  // one row in flight
   Report report;
   EXPECT_TRUE(roomy == factor<TypeParam>(a, options, &report));
   // Two slabs, the markers, the diagonal and its roots; G once more, since the rows come in chunks.
   EXPECT_LT(report.setup_bytes, 3 * 80004 + 20001 * (8 + 8 + 3 * 12) + 100000);
-  options.slab_bytes = 80003;
-  EXPECT_EQ(message_of<InputError>([&] { factor<TypeParam>(a, options); }),
-            "adaptive_fsai: gradient = marker takes 80004 bytes for each row in flight, and slab_bytes is "
-            "80003; raise "
-            "slab_bytes to that at least, or set gradient to list or merge");
+  options.workspace_budget = 80003;
+  EXPECT_EQ(
+      message_of<InputError>([&] { factor<TypeParam>(a, options); }),
+      "adaptive_fsai: gradient = marker takes 80004 bytes for each row in flight, and workspace_budget is "
+      "80003; raise "
+      "workspace_budget to that at least, or set gradient to list or merge");
   options.gradient = Gradient::merge;
   expect_same(factor<TypeParam>(a, options), roomy);
 }
@@ -495,7 +496,7 @@ TYPED_TEST(AdaptiveFsaiStrategies, TheReportHasThePeakOfTheWorkingMemory) {
   for (const Gradient gradient : all_gradients) {
     std::vector<AdaptiveFsaiOptions> sets(5, in_double(gradient));
     sets[0].setup_scalar = Precision::single_precision;
-    sets[1].slab_bytes = 1 << 16;
+    sets[1].workspace_budget = 1 << 16;
     sets[2].prefilter = 0.01, sets[2].postfilter = 0.05;
     sets[3].reuse = Reuse::extend;
     sets[4].initial_power = 1, sets[4].reuse = Reuse::none;
@@ -523,7 +524,7 @@ TYPED_TEST(AdaptiveFsaiStrategies, MergingNeedsNothingOfTheMatrixsSize) {
   const auto bytes = [&](Gradient gradient) {
     AdaptiveFsaiOptions options = in_double(gradient);
     options.max_steps = 3;
-    options.slab_bytes =
+    options.workspace_budget =
         1 << 23;  // all rows in one chunk: the growth has the peak, not the pieces of G that are joined
     Report report;
     factor<TypeParam>(a, options, &report);

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "precond/multigrid/candidates.hpp"
+#include "precond/multigrid/relaxed_candidates.hpp"
 
 #include "testing/amg_cases.hpp"
 #include "testing/spaces.hpp"
@@ -76,7 +76,7 @@ Vectors reference(const HostMatrix<double>& a, int count, int sweeps, double ome
   return all;
 }
 
-TYPED_TEST(AmgCandidatesTest, AreWhatSweepsLeave) {
+TYPED_TEST(AmgCandidatesTest, CandidatesAreRandomVectorsAfterSweeps) {
   const HostMatrix<double> a = problem("anisotropic2d:13,epsilon=0.1");
   for (const auto& [count, sweeps] : {std::pair(1, 1), std::pair(3, 7)}) {
     const auto found = candidates<TypeParam>(a, count, sweeps), expected = reference(a, count, sweeps, 0.8);
@@ -87,7 +87,7 @@ TYPED_TEST(AmgCandidatesTest, AreWhatSweepsLeave) {
   }
 }
 
-TYPED_TEST(AmgCandidatesTest, AreOrthonormalInTheDiagonal) {
+TYPED_TEST(AmgCandidatesTest, CandidatesAreOrthonormalInTheDiagonal) {
   const HostMatrix<double> a = problem("poisson2d:20");
   const auto diagonal = diagonal_of(a);
   const auto found = candidates<TypeParam>(a, 4, 40);  // nearly parallel before
@@ -96,7 +96,7 @@ TYPED_TEST(AmgCandidatesTest, AreOrthonormalInTheDiagonal) {
       EXPECT_NEAR(product(diagonal, found[c], found[other]), c == other, 1e-13);
 }
 
-TYPED_TEST(AmgCandidatesTest, WhatDependsOnOthersIsZero) {
+TYPED_TEST(AmgCandidatesTest, DependentCandidatesAreZero) {
   const auto found = candidates<TypeParam>(problem("tridiagonal:2"), 3, 1);
   EXPECT_EQ(found[2], std::vector<double>(2, 0.0));
   EXPECT_NE(found[1], std::vector<double>(2, 0.0));
@@ -105,7 +105,7 @@ TYPED_TEST(AmgCandidatesTest, WhatDependsOnOthersIsZero) {
   EXPECT_EQ(none, Vectors(2, std::vector<double>(3, 0.0)));
 }
 
-TYPED_TEST(AmgCandidatesTest, ASmootherThatDivergesIsSaid) {
+TYPED_TEST(AmgCandidatesTest, ADivergingSmootherIsNoted) {
   try {
     candidates<TypeParam>(problem("poisson2d:10"), 1, 3, 1e200);
     ADD_FAILURE() << "nothing was thrown";
@@ -133,7 +133,7 @@ std::int64_t iterations(const HostMatrix<double>& a, int count, const OptionMap&
   return solved.result.reason == StopReason::rtol ? solved.result.iterations : 1000;
 }
 
-TYPED_TEST(AmgCandidatesTest, ServeABadlyScaledMatrix) {
+TYPED_TEST(AmgCandidatesTest, CandidatesServeABadlyScaledMatrix) {
   const HostMatrix<double> a = badly_scaled(problem("poisson2d:50"));
   const auto constants = iterations<TypeParam>(a, 0), one = iterations<TypeParam>(a, 1),
              two = iterations<TypeParam>(a, 2);
@@ -144,7 +144,7 @@ TYPED_TEST(AmgCandidatesTest, ServeABadlyScaledMatrix) {
     EXPECT_LE(2 * iterations<TypeParam>(a, 1, {{"smoother", std::string(smoother)}}), constants) << smoother;
 }
 
-TYPED_TEST(AmgCandidatesTest, AreForWhoGaveNoVectors) {
+TYPED_TEST(AmgCandidatesTest, CandidatesAreOnlyForAMissingNearNullSpace) {
   const TypeParam space;
   const HostMatrix<double> host = problem("poisson2d:30");
   const auto a = to_device<TypeParam>(host);

@@ -107,7 +107,7 @@ TYPED_TEST(AmgClassicalTest, NonsymmetricMatrices) {
   EXPECT_LE(iterations_with<TypeParam>(*m, a, "fgmres"), 15);
 }
 
-TYPED_TEST(AmgClassicalTest, UnknownsOfSystemsAreCoarsenedApart) {
+TYPED_TEST(AmgClassicalTest, UnknownsOfSystemsAreCoarsenedSeparately) {
   const HostMatrix<double> a = problem("elasticity3d:8,contrast=1");
   const auto apart = iterations<TypeParam>(a, {{"unknowns_per_node", std::int64_t(3)}});
   EXPECT_LE(apart, 60);
@@ -159,7 +159,7 @@ TYPED_TEST(AmgClassicalTest, SmallDiagonalAndSingularMatricesAreSolved) {
   EXPECT_LE(iterations<TypeParam>(ring), 20);
 }
 
-TYPED_TEST(AmgClassicalTest, ANearNullSpaceIsSaidNotToBeRead) {
+TYPED_TEST(AmgClassicalTest, AnUnreadNearNullSpaceIsNoted) {
   const auto a = to_device<TypeParam>(problem("poisson2d:20"));
   MatrixSource<double, TypeParam> source(a);
   const auto vectors = to_columns<TypeParam>({std::vector<double>(a.num_rows, 1.0)});
@@ -204,7 +204,7 @@ TYPED_TEST(AmgClassicalTest, DefaultsOfThetaFollowTheCoarsening) {
   EXPECT_EQ(of_systems.strong_limit(false), 0.3);
   EXPECT_EQ((Amg<double, TypeParam>(AmgOptions{}).options().theta), 0.05);
   EXPECT_EQ((Amg<double, TypeParam>(AmgOptions{}).options().block_theta), 0.02);
-  // What is strong decides which rows are coarse.
+  // Strong influences decide which rows are coarse.
   const HostMatrix<double> a = problem("anisotropic2d:30,epsilon=0.3");
   const auto rows = [&](const OptionMap& more) {
     const auto m = classical<double, TypeParam>(more);

@@ -60,7 +60,7 @@ void expect_textbook(const HostMatrix<double>& host, AmgOptions options, bool ex
   expect_near_textbook<Space>(host, options, exact, 1e-5);
 }
 
-TYPED_TEST(AmgCycleTest, ACycleIsTheTextbooks) {
+TYPED_TEST(AmgCycleTest, ACycleEqualsTheReferenceCycle) {
   for (const char* smoother : {"jacobi", "fsai", "chebyshev", "multicolor_ssor"})
     for (const auto& [pre, post] : {std::pair(1, 1), std::pair(2, 2), std::pair(0, 1), std::pair(3, 0)})
       for (const AmgCycle kind : {AmgCycle::v, AmgCycle::w, AmgCycle::k})
@@ -95,14 +95,14 @@ TYPED_TEST(AmgCycleTest, MinimalResidualsWhereMIsNotForPositiveDefiniteMatrices)
     }
 }
 
-/// Of a K-cycle by unsmoothed aggregation with many levels.
+/// Options of a K-cycle by unsmoothed aggregation with many levels.
 OptionMap k_cycle() {
   return {{"cycle", std::string("k")},
           {"prolongator", std::string("unsmoothed")},
           {"coarse_size", std::int64_t(10)}};
 }
 
-TYPED_TEST(AmgCycleTest, AColumnHasCoefficientsOfItsOwn) {
+TYPED_TEST(AmgCycleTest, EachColumnHasItsOwnCoefficients) {
   const TypeParam space;
   const HostMatrix<double> a = problem("poisson2d:40");
   const auto m = create_preconditioner<double, TypeParam>("amg", k_cycle());
@@ -151,7 +151,7 @@ TYPED_TEST(AmgCycleTest, AnApplicationNeitherAllocatesNorWaits) {
   EXPECT_EQ(count("prekond::amg::first_dots"), 2 * steps);
 }
 
-TEST(AmgKSteps, WhatIsNoStepIsLeftOut) {
+TEST(AmgKSteps, ZeroAndNonfiniteStepsAreLeftOut) {
   const double none = std::nan(""), large = std::numeric_limits<double>::infinity();
   const auto both = [](double rho1, double alpha1, double gamma, double beta, double alpha2) {
     const double s[] = {rho1, alpha1, gamma, beta, alpha2};
@@ -178,7 +178,7 @@ TEST(AmgKSteps, WhatIsNoStepIsLeftOut) {
 TYPED_TEST(AmgCycleTest, AVectorThatIsNoStepIsNotRead) {
   const TypeParam space;
   const double none = std::nan("");
-  // Columns: no step, the first alone, both.
+  // Columns: no step, only the first, both.
   const auto scalars = to_columns<TypeParam>({{0, 0, 0, 0, 0}, {2, 8, 1, none, 9}, {2, 8, 1, 5, 9}});
   const auto c = to_columns<TypeParam>({{none}, {1}, {1}}), x = to_columns<TypeParam>({{none}, {none}, {10}}),
              b = to_columns<TypeParam>({{7}, {7}, {7}});

@@ -1,15 +1,15 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What multigrid is given: awkward matrices, systems whose nodes nobody described, bodies that are free.
+// Inputs of multigrid: awkward matrices, systems whose nodes nobody described, free bodies.
 #include "testing/amg_cases.hpp"
 #include "testing/one_thread.hpp"
 #include "testing/spaces.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <prekond/core/complexity.hpp>
 #include <prekond/core/error.hpp>
+#include <prekond/core/report.hpp>
 #include <prekond/precond/amg.hpp>
 #include <prekond/precond/rigid_body_modes.hpp>
 
@@ -121,7 +121,7 @@ TYPED_TEST(AmgInputsTest, ASmootherThatRefusesZeroRowsNamesTheFirst) {
   }
 }
 
-TYPED_TEST(AmgInputsTest, VAndWCyclesConvergeAlone) {
+TYPED_TEST(AmgInputsTest, VAndWCyclesConvergeWithoutASolver) {
   const HostMatrix<double> a = problem("poisson2d:60");
   for (const char* coarsening : {"aggregation", "classical"})
     for (const char* smoother : {"chebyshev", "jacobi"}) {
@@ -140,7 +140,7 @@ TYPED_TEST(AmgInputsTest, VAndWCyclesConvergeAlone) {
     }
 }
 
-TYPED_TEST(AmgInputsTest, SmoothersHaveOptionsOfTheirOwn) {
+TYPED_TEST(AmgInputsTest, SmoothersHaveTheirOwnOptions) {
   const HostMatrix<double> a = problem("poisson3d:12");
   const OptionMap options = {{"smoother", text("adaptive_fsai")},
                              {"smoother.max_steps", number(3)},
@@ -154,7 +154,7 @@ TYPED_TEST(AmgInputsTest, SmoothersHaveOptionsOfTheirOwn) {
   EXPECT_GT(strong->report().levels[0].method_nnz, weak->report().levels[0].method_nnz);
 }
 
-TYPED_TEST(AmgInputsTest, UnknownsOfANodeAreFoundWhereNobodySaidThem) {
+TYPED_TEST(AmgInputsTest, UnknownsOfANodeAreFoundInThePattern) {
   const HostMatrix<double> a = problem("elasticity3d:8,contrast=1");
   const auto b = random_vector(a.num_rows);
   for (const char* coarsening : {"aggregation", "classical"}) {
@@ -211,7 +211,7 @@ TYPED_TEST(AmgInputsTest, TooManyVectorsAreRefused) {
               HasSubstr("the near null space has 33 vectors; there may be 32"));
 }
 
-TYPED_TEST(AmgInputsTest, WhatTheUserSaidOfNodesIsNotLookedFor) {
+TYPED_TEST(AmgInputsTest, UnknownsFromTheUserAreNotSearched) {
   const HostMatrix<double> a = problem("elasticity3d:8,contrast=1");
   const auto device = to_device<TypeParam>(a);
   MatrixSource<double, TypeParam> source(device);
@@ -285,7 +285,7 @@ TYPED_TEST(AmgInputsTest, RigidBodyModesDeformNothing) {
   }
 }
 
-TYPED_TEST(AmgInputsTest, RigidBodyModesOfNodesInOnePlaceAreTranslations) {
+TYPED_TEST(AmgInputsTest, RigidBodyModesOfNodesAtOnePointAreTranslations) {
   const MultiVector<double, TypeParam> place("coordinates", 4, 3);
   Kokkos::deep_copy(place, 2.5);
   const auto modes = rigid_body_modes<double, TypeParam>(TypeParam(), place);

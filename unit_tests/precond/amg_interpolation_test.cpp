@@ -83,7 +83,7 @@ std::vector<int> unknowns_modulo(std::int64_t n, int unknowns) {
   return result;
 }
 
-/// Of all rows, with every cut. \returns the rows that nothing interpolates
+/// Checks all rows, with every cut. \returns the rows that nothing interpolates
 template <class Space>
 int check_interpolation(const Problem& of, const CsrGraph<Space>& strong, const CoarseFine<Space>& points) {
   const Space space;
@@ -106,7 +106,7 @@ int check_interpolation(const Problem& of, const CsrGraph<Space>& strong, const 
   return empty;
 }
 
-TYPED_TEST(AmgInterpolationTest, InterpolationIsItsDefinition) {
+TYPED_TEST(AmgInterpolationTest, InterpolationEqualsItsDefinition) {
   const TypeParam space;
   int empty = 0;
   for (const Problem& of : problems())
@@ -117,7 +117,7 @@ TYPED_TEST(AmgInterpolationTest, InterpolationIsItsDefinition) {
           space, to_device<TypeParam>(of.a), {.theta = theta, .max_row_sum = 1, .unknown_of = unknown_of});
       const auto points = pmis<TypeParam>(space, strong);
       empty += check_interpolation<TypeParam>(of, strong, points);
-      // Of these there are fine rows that are influenced by no coarse one.
+      // These have fine rows that are influenced by no coarse one.
       empty += check_interpolation<TypeParam>(of, strong, pmis_of_coarse<TypeParam>(space, strong, points));
     }
   EXPECT_GT(empty, 100);
@@ -215,7 +215,7 @@ AmgOptions classical_options(int aggressive = 0, int unknowns = 0) {
   return options;
 }
 
-TYPED_TEST(AmgInterpolationTest, LevelsAreGalerkins) {
+TYPED_TEST(AmgInterpolationTest, CoarseMatricesAreGalerkinProducts) {
   for (const auto& [a, unknowns] :
        {std::pair(problem("poisson2d:20"), 1), std::pair(problem("elasticity3d:5"), 3),
         std::pair(problem("convection_diffusion3d:7"), 1)})

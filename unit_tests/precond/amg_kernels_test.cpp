@@ -55,7 +55,7 @@ TYPED_TEST(AmgKernelsTest, RowSumsBoundTheEigenvaluesOfDominantMatrices) {
   }
 }
 
-TYPED_TEST(AmgKernelsTest, NothingIsSoughtInADiagonalMatrix) {
+TYPED_TEST(AmgKernelsTest, DiagonalMatricesNeedNoLanczosSteps) {
   Amg<double, TypeParam> m{AmgOptions()};
   const auto a = to_device<TypeParam>(diagonal_matrix(std::vector<double>(1000, 3.0)));
   const ToolEvents events;
@@ -65,7 +65,7 @@ TYPED_TEST(AmgKernelsTest, NothingIsSoughtInADiagonalMatrix) {
   EXPECT_EQ(m.report().levels.size(), 1u);
 }
 
-TYPED_TEST(AmgKernelsTest, WhatIsDroppedIsTheDiagonalWhereThatIsNotStored) {
+TYPED_TEST(AmgKernelsTest, DroppedEntriesBecomeTheMissingDiagonal) {
   const TypeParam space;
   constexpr int n = 2000;
   HostMatrix<double> a;  // row i has i - 1, the last ones after a diagonal that is not there
@@ -92,7 +92,7 @@ TYPED_TEST(AmgKernelsTest, WhatIsDroppedIsTheDiagonalWhereThatIsNotStored) {
   for (int i = 0; i < n; ++i) ASSERT_EQ(f.values[i], i > 0 ? -1.0 : 0.0) << i;
 }
 
-TYPED_TEST(AmgKernelsTest, TransposesAreSortedWhateverTheThreads) {
+TYPED_TEST(AmgKernelsTest, TransposesAreSortedForAnyNumberOfThreads) {
   for (const auto& [rows, cols, density] :
        {std::tuple(1, 1, 1.0), std::tuple(700, 9, 0.3), std::tuple(9, 700, 0.3), std::tuple(513, 257, 0.05),
         std::tuple(5, 7, 0.0)}) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What the levels of multigrid are made of.
+// The pieces of multigrid's levels.
 #include "testing/amg_cases.hpp"
 #include "testing/krylov_solves.hpp"
 #include "testing/one_thread.hpp"
@@ -121,7 +121,7 @@ DenseMatrix to_rows(const MultiVector<double, Space>& v) {
   return result;
 }
 
-TYPED_TEST(AmgPiecesTest, TheTentativeProlongatorIsAQrAnAggregate) {
+TYPED_TEST(AmgPiecesTest, TheTentativeProlongatorIsAQrOfEachAggregate) {
   struct Case {
     int nodes, unknowns, vectors, count;
     std::vector<int> part;
@@ -158,7 +158,7 @@ TYPED_TEST(AmgPiecesTest, TheTentativeProlongatorIsAQrAnAggregate) {
   }
 }
 
-TYPED_TEST(AmgPiecesTest, ConstantsAreOneAnUnknown) {
+TYPED_TEST(AmgPiecesTest, ConstantsAreOneForEachUnknown) {
   for (const int unknowns : {1, 2, 3, 5}) {
     const auto v = to_rows<TypeParam>(constant_vectors<double, TypeParam>(TypeParam(), 30, unknowns));
     for (int i = 0; i < 30; ++i)
@@ -193,7 +193,7 @@ void expect_smoothing(const HostMatrix<double>& a, int unknowns, double theta, d
   }
 }
 
-TYPED_TEST(AmgPiecesTest, TheSmoothingMatrixIsItsDefinition) {
+TYPED_TEST(AmgPiecesTest, TheSmoothingMatrixEqualsItsDefinition) {
   HostMatrix<double> holes = problem("poisson2d:7");  // rows without a diagonal, or with a negative one
   for (std::size_t k = holes.row_ptrs[3]; k < holes.row_ptrs[4]; ++k)
     if (holes.col_idxs[k] == 3) holes.values[k] = -1;
@@ -217,7 +217,7 @@ TYPED_TEST(AmgPiecesTest, TheSmoothingMatrixIsItsDefinition) {
 }
 
 TYPED_TEST(AmgPiecesTest, LambdaIsTheLargestEigenvalue) {
-  // Of D^-1 A for the Laplacian on n x n points: 1 + cos(pi / (n + 1)).
+  // The largest eigenvalue of D^-1 A for the Laplacian on n x n points: 1 + cos(pi / (n + 1)).
   const HostMatrix<double> a = problem("poisson2d:30");
   const TypeParam space;
   const auto device = to_device<TypeParam>(a);
@@ -239,7 +239,7 @@ DeviceMatrix<Space> strongly_coupled(const DeviceMatrix<Space>& a, int unknowns,
   return pattern.nnz() == a.nnz() ? a : filtered_matrix<double, Space>(space, a, pattern);
 }
 
-TYPED_TEST(AmgPiecesTest, ProlongatorsAreSmoothedByWhatIsStronglyCoupled) {
+TYPED_TEST(AmgPiecesTest, ProlongatorsAreSmoothedByStrongCouplings) {
   struct Case {
     const char* matrix;
     int unknowns;
@@ -336,7 +336,7 @@ TYPED_TEST(AmgPiecesTest, PolynomialSmoothersShareTheLevelsMatrix) {
   }
 }
 
-TYPED_TEST(AmgPiecesTest, LevelsAreGalerkins) {
+TYPED_TEST(AmgPiecesTest, CoarseMatricesAreGalerkinProducts) {
   for (const auto& [a, unknowns] :
        {std::pair(problem("poisson2d:20"), 1), std::pair(problem("elasticity3d:5"), 3),
         std::pair(problem("anisotropic2d:19,epsilon=0.001"), 1)})

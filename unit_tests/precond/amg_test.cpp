@@ -34,7 +34,7 @@ OptionMap with(OptionMap options, const OptionMap& more) {
 const OptionMap small = {{"coarse_size", OptionValue(std::int64_t(10))}};
 const OptionMap three = {{"unknowns_per_node", OptionValue(std::int64_t(3))}};
 
-TYPED_TEST(AmgTest, IsSymmetricAsItSays) {
+TYPED_TEST(AmgTest, SymmetryIsThatOfTheProperties) {
   const HostMatrix<double> a = problem("elasticity3d:5");
   const auto x = random_vector(a.num_rows, 1), y = random_vector(a.num_rows, 2);
   for (const OptionMap& options :
@@ -63,7 +63,7 @@ TYPED_TEST(AmgTest, IsSymmetricAsItSays) {
 
 // ------------------------------------------------------------------------------------------- what it is for
 
-/// Of CG, or of FGMRES where M is not symmetric.
+/// Iterations of CG, or of FGMRES where M is not symmetric.
 template <class Space>
 std::int64_t iterations_with(const MatrixPreconditioner<double, Space>& m, const HostMatrix<double>& a) {
   const auto solved =
@@ -88,7 +88,7 @@ TYPED_TEST(AmgTest, IterationsHardlyGrowWithTheProblem) {
   EXPECT_LE(iterations<TypeParam>("anisotropic2d:60,epsilon=0.001"), 40);
 }
 
-TYPED_TEST(AmgTest, EverySmootherServes) {
+TYPED_TEST(AmgTest, EveryPreconditionerIsASmoother) {
   for (const char* name : {"jacobi", "fsai", "adaptive_fsai", "chebyshev", "multicolor_ssor", "isai", "spai",
                            "block_jacobi", "ic0", "ls_polynomial"}) {
     SCOPED_TRACE(name);
@@ -240,7 +240,7 @@ TYPED_TEST(AmgTest, AnotherPatternIsFoundAnew) {
   EXPECT_EQ(applied_to<TypeParam>(*m, x), applied_to<TypeParam>(*anew, x));
 }
 
-TYPED_TEST(AmgTest, WhatIsLeftOfAPhaseThatFails) {
+TYPED_TEST(AmgTest, StateAfterAFailedPhase) {
   const TypeParam space;
   HostMatrix<double> a = problem("poisson2d:20");
   const auto m = amg<TypeParam>(with(small, {{"smoother", std::string("fsai")}}));
@@ -293,7 +293,7 @@ TYPED_TEST(AmgTest, SmallAndDiagonalMatricesAreSolved) {
   }
 }
 
-TYPED_TEST(AmgTest, NoCoarserLevelIsSaid) {
+TYPED_TEST(AmgTest, StoppedCoarseningIsNoted) {
   const auto m = amg<TypeParam>();
   m->numeric(TypeParam(), to_device<TypeParam>(diagonal_matrix(std::vector<double>(1000, 3.0))));
   ASSERT_EQ(m->report().levels.size(), 1u);
@@ -427,7 +427,7 @@ TYPED_TEST(AmgTest, SingleIsTheDefaultOfVCyclesOnDevicesAndOfLargeLevels) {
   }
 }
 
-TYPED_TEST(AmgTest, WhatTheRangeOfAStorageDoesNotHoldIsKeptInFull) {
+TYPED_TEST(AmgTest, LevelsOutOfTheStoragesRangeAreKeptInFull) {
   const auto notes_and_product = [](const HostMatrix<double>& a, const char* storage) {
     const auto m = amg<TypeParam>({{"storage", std::string(storage)}});
     m->numeric(TypeParam(), to_device<TypeParam>(a));
@@ -447,7 +447,7 @@ TYPED_TEST(AmgTest, WhatTheRangeOfAStorageDoesNotHoldIsKeptInFull) {
   EXPECT_THAT(notes_and_product(rough, "single").first, ::testing::IsEmpty());
 }
 
-TYPED_TEST(AmgTest, WhatCannotBeIsRefused) {
+TYPED_TEST(AmgTest, InvalidOptionsAndInputsAreRefused) {
   const auto message = [](const auto& call) {
     try {
       call();

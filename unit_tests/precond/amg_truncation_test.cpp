@@ -8,7 +8,7 @@
 #include "testing/spaces.hpp"
 
 #include <gtest/gtest.h>
-#include <prekond/core/complexity.hpp>
+#include <prekond/core/report.hpp>
 
 #include "precond/multigrid/hierarchy.hpp"
 #include "precond/multigrid/node_patterns.hpp"
@@ -34,7 +34,7 @@ struct Pieces {
   int unknowns, vectors;
 };
 
-/// Of the hub, node 0, all aggregates; of other nodes their own one and some others. The last node is in
+/// The hub, node 0, has all aggregates; other nodes have their own one and some others. The last node is in
 /// none.
 template <class Space>
 Pieces<Space> pieces_of(int num_nodes, int unknowns, int vectors) {
@@ -228,7 +228,7 @@ HostMatrix<double> varied(HostMatrix<double> a) {
   return a;
 }
 
-TYPED_TEST(AmgTruncationTest, NumericAgainKeepsWhatIsCut) {
+TYPED_TEST(AmgTruncationTest, NumericAgainKeepsTheTruncation) {
   const TypeParam space;
   for (const auto& [spec, unknowns] :
        {std::pair("circuit:20", 1), std::pair("elasticity3d:5,contrast=2", 3)}) {
@@ -365,7 +365,7 @@ TYPED_TEST(AmgTruncationTest, NearlyDependentVectorsDoNotBlowUp) {
   }
 }
 
-TYPED_TEST(AmgTruncationTest, TheOwnAggregateIsKeptBesideBlocksThatAreNotFinite) {
+TYPED_TEST(AmgTruncationTest, TheOwnAggregateIsKeptAmongNonfiniteBlocks) {
   const TypeParam space;
   const double inf = HUGE_VAL, nan = std::nan("");
   HostMatrix<double> w = sparse<double>({{inf, 1e200, 1e-200, 1, 1}}), q = sparse<double>({{0, 0, 0, 1, 0}});

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "testing/fsai_expectations.hpp"
 #include "testing/host_graph.hpp"
 #include "testing/host_matrix.hpp"
-#include "testing/reference_block_fsai.hpp"
 #include "testing/reference_supernodes.hpp"
 #include "testing/spaces.hpp"
 #include "testing/spd_matrices.hpp"
@@ -87,7 +87,7 @@ TYPED_TEST(BlockFsaiTest, SinglePrecisionIsAsGoodAsItsBits) {
   }
 }
 
-TYPED_TEST(BlockFsaiTest, BlocksOfEveryOrderBesideTheEdgesOfTheBins) {
+TYPED_TEST(BlockFsaiTest, BlocksOfEveryOrderAroundTheEdgesOfTheBins) {
   const int n = 400;
   const HostMatrix<double> a = random_gram(n, n + 60, 0.05, 29);
   // Block k has some k columns on its left.
@@ -152,11 +152,11 @@ TYPED_TEST(BlockFsaiTest, SupernodesAreTheNodesOfElasticity) {
             reference_merge(pattern_of(factor<TypeParam>(a, in_blocks(1))), begins));
 }
 
-TYPED_TEST(BlockFsaiTest, WithoutSupernodesRowsAreAlone) {
+TYPED_TEST(BlockFsaiTest, WithoutSupernodesRowsAreSingle) {
   const HostMatrix<double> a = generated("poisson3d:6");
   Report report;
   const HostMatrix<double> g = factor<TypeParam>(a, in_blocks(0), &report);
-  EXPECT_THAT(report.notes, ElementsAre("supernodes: none were found, rows were alone"));
+  EXPECT_THAT(report.notes, ElementsAre("supernodes: none were found, each row was solved by itself"));
   EXPECT_TRUE(g == factor<TypeParam>(a, in_blocks(1), &report));
   EXPECT_THAT(report.notes, IsEmpty());
 }
@@ -173,7 +173,7 @@ TYPED_TEST(BlockFsaiTest, FiltersWorkRowByRow) {
                                                                          " entries before the postfilter"));
   expect_sound(a, g, 1e-10);
   for (int i = 0; i < 131; ++i) {
-    // What is left is as it was, but for the row's scale.
+    // The other entries are as before, but for the row's scale.
     const double ratio = g(i, i) / full(i, i);
     for (std::size_t k = g.row_ptrs[i]; k < g.row_ptrs[i + 1]; ++k)
       ASSERT_NEAR(g.values[k] / (ratio * full(i, g.col_idxs[k])), 1, 1e-10);
@@ -218,7 +218,7 @@ TYPED_TEST(BlockFsaiTest, AFailedSymbolicLeavesTheBlocksOfTheOldFactor) {
   const HostMatrix<double> a = generated("elasticity3d:4"), dense = random_spd(144, 1.0, 3);
   FsaiOptions options = in_blocks(0);
   options.block_similarity = 0.9;
-  options.pattern_bytes = 16000;
+  options.memory_budget = 16000;
   Fsai<double, TypeParam> fsai(options);
   fsai.symbolic(space, to_device<TypeParam>(a));
   fsai.numeric(space, to_device<TypeParam>(a));
@@ -238,9 +238,9 @@ TYPED_TEST(BlockFsaiTest, AUnitedPatternBeyondItsBudgetIsRefused) {
   options = in_blocks(6);
   const std::int64_t united = bytes(factor<TypeParam>(a, options));
   ASSERT_GT(united, alone);
-  options.pattern_bytes = united;
+  options.memory_budget = united;
   factor<TypeParam>(a, options);
-  options.pattern_bytes = united - 1;
+  options.memory_budget = united - 1;
   EXPECT_THAT(message_of<InputError>([&] { factor<TypeParam>(a, options); }),
               HasSubstr("lower the block size"));
 }
@@ -312,7 +312,7 @@ TYPED_TEST(BlockFsaiTest, SameBitsTwiceAndInSlabsOfAnySize) {
       FsaiOptions options = in_blocks(6, power, precision);
       const HostMatrix<double> once = factor<TypeParam>(a, options);
       EXPECT_TRUE(once == factor<TypeParam>(a, options));
-      options.slab_bytes = 1 << 21;  // one of the longest rows
+      options.workspace_budget = 1 << 21;  // one of the longest rows
       EXPECT_TRUE(once == factor<TypeParam>(a, options));
     }
   }

@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <prekond/precond/block_ilu0.hpp>
-#include <prekond/precond/ilu0.hpp>
+#include <prekond/precond/ilu.hpp>
 
 #include "precond/factorization/block_ilu/factors.hpp"
 
@@ -157,9 +157,9 @@ TYPED_TEST(BlockIluTest, ApplicationsEqualTheScalarOnesOfTheExpandedMatrix) {
       for (std::size_t k = dominant.row_ptrs[i]; k < dominant.row_ptrs[i + 1]; ++k)
         if (dominant.col_idxs[k] == i && dominant.values[k] == 0) dominant.values[k] = 3;
     BlockIlu0<double, TypeParam> m(options_of(b));
-    Ilu0Options scalar_options;
+    IluOptions scalar_options;
     scalar_options.raise_shift = false;
-    Ilu0<double, TypeParam> scalar(scalar_options);
+    Ilu<double, TypeParam> scalar(scalar_options);
     const auto expanded = to_device<TypeParam>(dominant);
     m.numeric(space, expanded);
     scalar.numeric(space, expanded);
@@ -192,7 +192,7 @@ TYPED_TEST(BlockIluTest, SchedulesHaveTheSameBits) {
   }
 }
 
-TYPED_TEST(BlockIluTest, ARowThatWaitsInVainIsDoneAgain) {
+TYPED_TEST(BlockIluTest, ARowThatGivesUpWaitingIsDoneAgain) {
   const TypeParam space;
   const int b = 3;
   const auto a = to_bcsr<double, TypeParam>(space, to_device<TypeParam>(dominant_clusters(300, 5)), b);
@@ -326,7 +326,7 @@ TYPED_TEST(BlockIluTest, ValuesThatAreNotFiniteAreContained) {
     for (const double value : values) ASSERT_TRUE(std::isfinite(value));
 }
 
-TYPED_TEST(BlockIluTest, NoRowsAreNoCase) {
+TYPED_TEST(BlockIluTest, MatricesWithoutRows) {
   HostMatrix<double> none;
   BlockIlu0<double, TypeParam> m;
   m.numeric(TypeParam(), to_device<TypeParam>(none));

@@ -28,17 +28,17 @@ TYPED_TEST(BlockJacobiTest, DenseBlocksAreSolvedExactly) {
           const OptionMap options = with_size(size, {{"partition", partition}});
           // The circuit is nearly singular as a whole.
           const bool is_circuit = name.rfind("circuit", 0) == 0;
-          check_block_jacobi<double, TypeParam>(a, options, "dense", is_circuit ? 1e-9 : 1e-12);
+          check_block_jacobi<double, TypeParam>(a, options, is_circuit ? 1e-9 : 1e-12);
           if (name.rfind("scaled", 0) != 0 && !is_circuit)
-            check_block_jacobi<float, TypeParam>(a, options, "dense", 1e-3);
+            check_block_jacobi<float, TypeParam>(a, options, 1e-3);
         }
 }
 
 TYPED_TEST(BlockJacobiTest, LargeBlocksWithPivoting) {
   for (const int n : {33, 65, 130}) {
     SCOPED_TRACE(n);
-    check_block_jacobi<double, TypeParam>(random_dense(n, 5), with_size(200, {}), "dense", 1e-10);
-    check_block_jacobi<double, TypeParam>(random_gram(n, 2 * n, 0.1, 7), with_size(200, {}), "dense", 1e-12);
+    check_block_jacobi<double, TypeParam>(random_dense(n, 5), with_size(200, {}), 1e-10);
+    check_block_jacobi<double, TypeParam>(random_gram(n, 2 * n, 0.1, 7), with_size(200, {}), 1e-12);
   }
 }
 
@@ -72,8 +72,8 @@ TYPED_TEST(BlockJacobiTest, SmallBlocksAreFoundAsSupervariables) {
   for (const std::int64_t most : {1, 2, 3, 4, 6, 16, 32, 33, 60}) {
     SCOPED_TRACE(most);
     const OptionMap options = {{"partition", std::string("supervariables")}, {"max_block_size", most}};
-    check_block_jacobi<double, TypeParam>(a, options, "dense", 1e-12);
-    check_block_jacobi<float, TypeParam>(a, options, "dense", 1e-4);
+    check_block_jacobi<double, TypeParam>(a, options, 1e-12);
+    check_block_jacobi<float, TypeParam>(a, options, 1e-4);
   }
   const TypeParam space;
   const auto device = to_device<TypeParam>(a);
@@ -101,7 +101,7 @@ TYPED_TEST(BlockJacobiTest, InversesInLowerPrecision) {
       m->numeric(space, device);
       const auto sets = sets_of(m->partition());
       const auto y = applied<double, TypeParam>(*m, x);
-      const double distance = relative_distance(y[1], reference_schwarz(a, sets, 0, false, "dense", x[1]));
+      const double distance = relative_distance(y[1], reference_schwarz(a, sets, 0, false, x[1]));
       EXPECT_LT(distance, tolerance);
       EXPECT_TRUE(storage == "full" || distance > 1e-3 * tolerance);
       EXPECT_LE(m->report().bytes, last);
@@ -112,7 +112,7 @@ TYPED_TEST(BlockJacobiTest, InversesInLowerPrecision) {
       of_floats->numeric(space, to_device<TypeParam>(b));
       const auto z = applied<float, TypeParam>(*of_floats, waves<float>(97, 1));
       EXPECT_LT(relative_distance(z[0], reference_schwarz(b, sets_of(of_floats->partition()), 0, false,
-                                                          "dense", waves<float>(97, 1)[0])),
+                                                          waves<float>(97, 1)[0])),
                 std::max(tolerance, 1e-4));
     }
   }
@@ -142,7 +142,7 @@ TYPED_TEST(BlockJacobiTest, SymmetricIndefiniteBlocksArePivoted) {
   for (int i = 0; i < 40; i += 3)
     for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k)
       if (a.col_idxs[k] == i) a.values[k] = 1e-14;
-  check_block_jacobi<double, TypeParam>(a, {{"block_size", std::int64_t(40)}}, "dense", 1e-9);
+  check_block_jacobi<double, TypeParam>(a, {{"block_size", std::int64_t(40)}}, 1e-9);
 }
 
 TYPED_TEST(BlockJacobiTest, SingularBlocksFallBackToTheirDiagonals) {
@@ -263,7 +263,7 @@ TYPED_TEST(BlockJacobiTest, InversesOfSymmetricIndefiniteBlocksAreSymmetric) {
     const auto columns = inverse_of<TypeParam>(a);
     for (int i = 0; i < n; ++i)
       for (int j = 0; j < i; ++j) ASSERT_EQ(columns[i][j], columns[j][i]);
-    check_block_jacobi<double, TypeParam>(a, {{"num_blocks", std::int64_t(1)}}, "dense", 1e-10);
+    check_block_jacobi<double, TypeParam>(a, {{"num_blocks", std::int64_t(1)}}, 1e-10);
   }
 }
 
@@ -322,8 +322,7 @@ TYPED_TEST(BlockJacobiTest, ScalesDoNotMatter) {
   for (const double scale : {1e-200, 1e-30, 1e30, 1e200}) {
     auto a = random_spd(50, 0.3, 9);
     for (double& value : a.values) value *= scale;
-    for (const char* method : {"dense", "ilu0", "ic0", "ilut"})
-      check_block_jacobi<double, TypeParam>(a, with_size(16, local_is(method)), method, 1e-12);
+    check_block_jacobi<double, TypeParam>(a, with_size(16, {}), 1e-12);
   }
 }
 
@@ -336,7 +335,6 @@ TYPED_TEST(BlockJacobiTest, AnyPreconditionerOfTheBlocks) {
   const auto x = waves<double>(90, 3);
   // Parts that are not consecutive, whose numbers the bisection finds.
   for (const auto& line : preconditioner_registry<double, TypeParam>()) {
-    if (line.name == "ilu0" || line.name == "ic0" || line.name == "ilut") continue;  // of a team a block
     SCOPED_TRACE(line.name);
     const auto m = made_block_jacobi<double, TypeParam>(
         with_size(11, local_is(line.name, {{"partition", std::string("bisection")}})));
@@ -365,7 +363,7 @@ TYPED_TEST(BlockJacobiTest, AWorkspaceOfAnotherMatrixOrMethodIsRefused) {
   for (const std::string method : {"dense", "ilu0", "ic0", "ilut", "jacobi"}) {
     SCOPED_TRACE(method);
     const auto m = made_block_jacobi<double, TypeParam>(with_size(7, local_is(method)));
-    const std::string name = method == "jacobi" ? method : "local = " + method;
+    const std::string name = method == "dense" ? "local = dense" : method;
     const auto refusal = [&](Workspace& workspace) {
       return message_of<std::logic_error>([&] { m->apply(space, x, y, workspace); });
     };
@@ -402,7 +400,7 @@ TYPED_TEST(BlockJacobiTest, APreconditionersErrorNamesTheMatrixsRow) {
   } catch (const InputError& error) {
     EXPECT_EQ(error.row(), 12);
     EXPECT_THAT(error.what(), HasSubstr("the diagonal entry of row 18"));
-    EXPECT_THAT(error.what(), HasSubstr("in the matrix it is row 13)"));
+    EXPECT_THAT(error.what(), HasSubstr("in A it is row 13)"));
   }
 }
 
@@ -414,8 +412,8 @@ TYPED_TEST(BlockJacobiTest, PropertiesAreTheLocalMethods) {
   EXPECT_FALSE(of({}).needs_spd);
   EXPECT_EQ(of(local_is("ic0")).symmetry, Symmetry::symmetric);
   EXPECT_TRUE(of(local_is("ic0")).needs_spd);
-  EXPECT_EQ(of(local_is("ilu0")).symmetry, Symmetry::unknown);
-  EXPECT_EQ(of(local_is("ilut")).symmetry, Symmetry::unknown);
+  EXPECT_EQ(of(local_is("ilu0")).symmetry, Symmetry::nonsymmetric);
+  EXPECT_EQ(of(local_is("ilut")).symmetry, Symmetry::nonsymmetric);
   EXPECT_EQ(of(local_is("isai")).symmetry, Symmetry::nonsymmetric);
   EXPECT_TRUE(of(local_is("isai", {{"local.kind", std::string("spd")}})).needs_spd);
 }
@@ -513,12 +511,12 @@ TYPED_TEST(BlockJacobiTest, TheUsersPartition) {
   EXPECT_EQ(sets_of(m->partition())[1], (std::vector<int>{1, 8, 15, 22, 29, 36, 43}));
   const auto x = waves<double>(50, 1);
   EXPECT_LT(relative_distance((applied<double, TypeParam>(*m, x)[0]),
-                              reference_schwarz(a, sets_of(m->partition()), 0, false, "dense", x[0])),
+                              reference_schwarz(a, sets_of(m->partition()), 0, false, x[0])),
             1e-13);
   part.push_back(0);
   m->set_partition(space, to_device<TypeParam>(part));
   EXPECT_EQ(message_of<InputError>([&] { m->symbolic(space, to_device<TypeParam>(a)); }),
-            "block_jacobi: the partition given has 51 rows, the matrix 50");
+            "schwarz: the partition given has 51 rows, the matrix 50");
   EXPECT_EQ(m->partition().count(), 7) << "as it was";
   m->set_partition(space, {});
   m->symbolic(space, to_device<TypeParam>(a));
@@ -531,7 +529,7 @@ TYPED_TEST(BlockJacobiTest, OptionsThatMeanNothingAreRefused) {
   };
   for (const std::int64_t size : {2, 64})  // what it is by itself, too
     EXPECT_EQ(refusal({{"num_blocks", std::int64_t(2)}, {"block_size", size}}),
-              "block_jacobi: num_blocks and block_size say the same; set one of them");
+              "schwarz: num_blocks and block_size say the same; set one of them");
   EXPECT_THAT(refusal(local_is("ilu0", {{"num_blocks", std::int64_t(2)}, {"block_size", std::int64_t(512)}})),
               HasSubstr("say the same"));
   EXPECT_THAT(refusal({{"partition", std::string("supervariables")}, {"block_size", std::int64_t(64)}}),
@@ -541,33 +539,35 @@ TYPED_TEST(BlockJacobiTest, OptionsThatMeanNothingAreRefused) {
   EXPECT_THAT(refusal({{"partition", std::string("supervariables")}, {"num_blocks", std::int64_t(2)}}),
               HasSubstr("not by num_blocks"));
   EXPECT_THAT(refusal(local_is("ilu")), HasSubstr("there is no local method 'ilu'; did you mean 'ilu0'?"));
-  EXPECT_THAT(refusal(local_is("ilut", {{"local.fil", std::int64_t(2)}})),
-              HasSubstr("'ilut' has no option 'fil'; did you mean 'fill'?"));
-  EXPECT_THAT(refusal(local_is("ilut", {{"local.drop_tolerance", 2.0}})), HasSubstr("out of its range"));
-  BlockJacobiOptions options;
+  EXPECT_THAT(refusal(local_is("ilut", {{"local.ta", 0.1}})),
+              HasSubstr("'ilut' has no option 'ta'; did you mean 'tau'?"));
+  EXPECT_THAT(refusal(local_is("ilut", {{"local.tau", -1.0}})), HasSubstr("out of its range"));
+  SchwarzOptions options;
+  options.overlap = 0;
   options.local.name = "nothing";
-  EXPECT_THAT(message_of<OptionError>([&] { BlockJacobi<double, TypeParam> m(options); }),
+  EXPECT_THAT(message_of<OptionError>([&] { Schwarz<double, TypeParam> m(options); }),
               HasSubstr("no local method 'nothing'"));
 }
 
 TYPED_TEST(BlockJacobiTest, ValuesInForce) {
-  BlockJacobiOptions options;
+  SchwarzOptions options;
+  options.overlap = 0;
   EXPECT_EQ(OptionFields::of(options).values().at("block_size"), OptionValue(std::string("auto")));
-  EXPECT_EQ((BlockJacobi<double, TypeParam>(options).options().block_size), 64);
+  EXPECT_EQ((Schwarz<double, TypeParam>(options).options().block_size), 64);
   options.local = {"ilu0", {}};
-  EXPECT_EQ((BlockJacobi<double, TypeParam>(options).options().block_size), 512);
+  EXPECT_EQ((Schwarz<double, TypeParam>(options).options().block_size), 512);
   options.num_blocks = 3;
-  EXPECT_FALSE((BlockJacobi<double, TypeParam>(options).options().block_size.has_value()));
-  options = BlockJacobi<double, TypeParam>(options).options();  // what is in force is accepted
+  EXPECT_FALSE((Schwarz<double, TypeParam>(options).options().block_size.has_value()));
+  options = Schwarz<double, TypeParam>(options).options();  // what is in force is accepted
   OptionFields::of(options).set({{"local.name", std::string("block_jacobi")},
                                  {"local.local.name", std::string("ilut")},
-                                 {"local.local.fill", std::int64_t(3)}},
+                                 {"local.local.p", std::int64_t(3)}},
                                 "test");
   const OptionMap values = OptionFields::of(options).values();
-  EXPECT_EQ(values.at("local.local.fill"), OptionValue(std::int64_t(3)));
+  EXPECT_EQ(values.at("local.local.p"), OptionValue(std::int64_t(3)));
   EXPECT_EQ(values.at("local.block_size"), OptionValue(std::int64_t(512)));
   const TypeParam space;
-  BlockJacobi<double, TypeParam> m(options);
+  Schwarz<double, TypeParam> m(options);
   m.numeric(space, to_device<TypeParam>(random_spd(20, 0.2, 1)));
   EXPECT_EQ(m.partition().count(), 3);
 }
@@ -579,47 +579,62 @@ TYPED_TEST(BlockJacobiTest, InversesThatTakeTooMuchMemoryAreRefused) {
   const std::string bytes = is_host_space<TypeParam> ? "80000" : "102400";
   EXPECT_THAT(message_of<InputError>([&] {
                 made_block_jacobi<double, TypeParam>(
-                    {{"num_blocks", std::int64_t(1)}, {"local.inverse_bytes", std::int64_t(1024)}})
+                    {{"num_blocks", std::int64_t(1)}, {"local.memory_budget", std::int64_t(1024)}})
                     ->symbolic(space, a);
               }),
               HasSubstr("blocks of up to 100 rows take " + bytes +
-                        " bytes; local.inverse_bytes = 1024 are allowed. "
-                        "Choose smaller blocks, or set local.inverse_bytes = " +
+                        " bytes; local.memory_budget = 1024 are allowed. "
+                        "Choose smaller blocks, or set local.memory_budget = " +
                         bytes));
-}
-
-TYPED_TEST(BlockJacobiTest, FactorsThatTakeTooMuchMemoryAreRefused) {
-  const TypeParam space;
-  const auto a = to_device<TypeParam>(generated("tridiagonal:100"));
-  // Of each row the others, 100 * 99 entries of 12 bytes.
-  OptionMap options = local_is("ilut", {{"num_blocks", std::int64_t(1)},
-                                        {"local.fill", std::int64_t(1000)},
-                                        {"local.factor_bytes", std::int64_t(118799)}});
-  EXPECT_EQ(message_of<InputError>([&] { made_block_jacobi<double, TypeParam>(options)->numeric(space, a); }),
-            "local = ilut: the factors may grow to 9900 entries of 12 bytes; local.factor_bytes = 118799 are "
-            "allowed. Choose a smaller local.fill = 1000 or smaller blocks, or set local.factor_bytes = "
-            "118800");
-  options["local.factor_bytes"] = std::int64_t(118800);
-  EXPECT_NO_THROW((made_block_jacobi<double, TypeParam>(options)->numeric(space, a)));
 }
 
 TYPED_TEST(BlockJacobiTest, BytesCountSharedArraysOnce) {
   const TypeParam space;
-  const auto a = to_device<TypeParam>(generated("tridiagonal:10"));
-  const auto bytes = [&](const std::string& method) {
-    const auto m = made_block_jacobi<double, TypeParam>(
-        local_is(method, {{"num_blocks", std::int64_t(2)}, {"partition", std::string("rows")}}));
-    m->numeric(space, a);
-    return m->report().bytes;
-  };
+  const auto m = made_block_jacobi<double, TypeParam>(
+      {{"num_blocks", std::int64_t(2)}, {"partition", std::string("rows")}});
+  m->numeric(space, to_device<TypeParam>(generated("tridiagonal:10")));
   // Two blocks of 5 rows with 26 entries: the parts' beginnings, rows and numbers; the blocks' pattern and
   // map.
   const std::int64_t layout = 3 * 4 + 10 * 4 + 10 * 4 + 11 * 8 + 26 * 4 + 26 * 8;
-  // Where the upper part begins, values, pivots.
-  EXPECT_EQ(bytes("ilu0"), layout + 10 * 8 + 26 * 8 + 10 * 8);
-  // The lower triangle's 18 entries have a pattern and a map of their own.
-  EXPECT_EQ(bytes("ic0"), layout + 11 * 8 + 18 * 4 + 18 * 8 + 10 * 8 + 18 * 8 + 10 * 8);
-  EXPECT_EQ(bytes("ilut"), layout + 11 * 8 + 16 * 4 + 10 * 8 + 16 * 8 + 10 * 8);
+  // The inverses by rows on a host, in one slice of 32 rows on a device, and where each begins.
+  const std::int64_t slices = is_host_space<TypeParam> ? 10 : 1, rows = is_host_space<TypeParam> ? 10 : 32;
+  EXPECT_EQ(m->report().bytes, layout + rows * 5 * 8 + (slices + 1) * 8);
+}
+
+TYPED_TEST(BlockJacobiTest, CompleteFactorsSolveBlocksExactly) {
+  for (const auto& [name, a] : small_matrices()) {
+    SCOPED_TRACE(name);
+    const OptionMap all = {{"local.tau", 0.0}, {"local.p", std::int64_t(1000)}};
+    check_block_jacobi<double, TypeParam>(a, with_size(30, local_is("ilut", all)), 1e-11);
+  }
+  for (const char* method : {"ilu0", "ic0", "ilut"}) {  // without fill
+    SCOPED_TRACE(method);
+    check_block_jacobi<double, TypeParam>(
+        generated("tridiagonal:400"), with_size(90, local_is(method, {{"partition", std::string("rows")}})),
+        1e-12);
+  }
+}
+
+TYPED_TEST(BlockJacobiTest, AThreadOfAHostSolvesABlock) {
+  const TypeParam space;
+  const auto a = to_device<TypeParam>(random_spd(90, 0.1, 3));
+  const auto x = waves<double>(90, 3);
+  for (const char* method : {"ilu0", "ic0", "ilut"}) {
+    SCOPED_TRACE(method);
+    const auto by_blocks = made_block_jacobi<double, TypeParam>(with_size(11, local_is(method)));
+    const auto by_levels = made_block_jacobi<double, TypeParam>(
+        with_size(11, local_is(method, {{"local.solve.method", std::string("levels")}})));
+    by_blocks->numeric(space, a);
+    by_levels->numeric(space, a);
+    const auto is_noted = Contains(HasSubstr("diagonal blocks, a thread each"));
+    if (is_host_space<TypeParam>) {
+      EXPECT_THAT(by_blocks->report().notes, is_noted);
+    }
+    EXPECT_THAT(by_levels->report().notes, ::testing::Not(is_noted));
+    const auto y = applied<double, TypeParam>(*by_blocks, x), z = applied<double, TypeParam>(*by_levels, x);
+    for (std::size_t v = 0; v < x.size(); ++v)
+      EXPECT_LT(relative_distance(y[v], LongVector(z[v].begin(), z[v].end())), 1e-13);
+  }
 }
 
 TYPED_TEST(BlockJacobiTest, NotesSayWhatTheHostDid) {

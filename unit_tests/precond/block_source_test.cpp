@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 #include <prekond/core/error.hpp>
 #include <prekond/matrix/generate.hpp>
-#include <prekond/pattern/supernodes.hpp>
+#include <prekond/pattern/impl/supernodes.hpp>
 #include <prekond/precond/fsai.hpp>
 #include <prekond/precond/isai.hpp>
 #include "pattern/block_rows.hpp"

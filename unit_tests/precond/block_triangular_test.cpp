@@ -51,7 +51,7 @@ TriangleCase random_triangle(int rows, int b, int padding, Triangle which, doubl
     for (auto& entry : own) entry = static_cast<double>(number());
     result.scale.push_back(own);
   }
-  // What the padding has is zero.
+  // The padding is zero.
   for (int i = 0; i < rows; ++i)
     for (int p = 0; p < b; ++p)
       for (int q = 0; q < b; ++q) {
@@ -110,7 +110,7 @@ std::vector<std::vector<Scalar>> vectors(std::size_t n, int count) {
   return x;
 }
 
-/// What `solve` makes of S x, or of x.
+/// Expects the result of `solve` for S x, or for x.
 template <class Scalar, class Solve>
 void expect_solution(const TriangleCase& test, bool with_scale, const std::vector<Scalar>& x,
                      const std::vector<Scalar>& y, double tolerance, const Solve& solve) {
@@ -222,64 +222,23 @@ TYPED_TEST(BlockTriangularTest, SweepsEqualTheSequentialOnes) {
         }
 }
 
-/// As many sweeps as there are levels less one are exact, whatever the rows see of each other.
-TYPED_TEST(BlockTriangularTest, SweepsInPlaceEndInTheSolution) {
-  for (const int b : {1, 2, 3, 4, 9, 32})
-    for (const TriangleCase& test : cases(b, 0.05 / b))
-      for (const bool with_scale : {false, true}) {
-        BlockTriangularOptions options;
-        options.method = Method::asynchronous;
-        options.sweeps = 41;
-        const auto solver = solver_of<double, TypeParam>(test, with_scale, options);
-        ASSERT_EQ(solver.method(), Method::asynchronous);
-        const auto x = vectors<double>(solver.num_rows(), 2);
-        const auto y = applied(solver, x);
-        for (int v = 0; v < 2; ++v)
-          expect_solution(test, with_scale, x[v], y[v], 1e-12, [&](const LongBlock& source) {
-            return reference_solve(test.rows, b, source, test.which == Triangle::lower);
-          });
-      }
-}
-
-/// Up to 64 block rows are one team's on a host, which has them in the order of the triangle.
-TYPED_TEST(BlockTriangularTest, OneSweepInPlaceByOneThreadIsTheSolution) {
-  if constexpr (!is_host_space<TypeParam>) {
-    GTEST_SKIP() << "rows of a device are not in order";
-  } else {
-    for (const int b : {1, 3, 9})
-      for (const TriangleCase& test : cases(b, 0.05 / b)) {
-        BlockTriangularOptions options;
-        options.method = Method::asynchronous;
-        options.sweeps = 1;
-        const auto solver = solver_of<double, TypeParam>(test, true, options);
-        ASSERT_EQ(solver.method(), Method::asynchronous);
-        const auto x = vectors<double>(solver.num_rows(), 1);
-        expect_solution(test, true, x[0], applied(solver, x)[0], 1e-12, [&](const LongBlock& source) {
-          return reference_solve(test.rows, b, source, test.which == Triangle::lower);
-        });
-      }
-  }
-}
-
 TYPED_TEST(BlockTriangularTest, SweepsThatDivergeAreRefused) {
   const TriangleCase test = random_triangle(41, 3, 0, Triangle::lower, 40, 5);
-  for (const Method method : {Method::jacobi, Method::asynchronous}) {
-    BlockTriangularOptions options;
-    options.method = method;
-    options.sweeps = 4;
-    const auto solver = solver_of<double, TypeParam>(test, true, options);
-    EXPECT_NE(solver.method(), method);
-    EXPECT_EQ(solver.sweeps(), 0);
-    EXPECT_GT(solver.num_levels(), 4);
-    EXPECT_THAT(solver.description(), HasSubstr("refused"));
-    const auto x = vectors<double>(solver.num_rows(), 1);
-    const auto y = applied(solver, x);
-    // The solution grows with the rows: each is compared with what is before it.
-    LongBlock source(x[0].begin(), x[0].end());
-    const auto expected = reference_solve(test.rows, 3, reference_scale(test.scale, 3, source), true);
-    for (std::size_t i = 0; i < y[0].size(); ++i)
-      ASSERT_NEAR(y[0][i] / double(expected[i]), 1, 1e-6) << "row " << i;
-  }
+  BlockTriangularOptions options;
+  options.method = Method::jacobi;
+  options.sweeps = 4;
+  const auto solver = solver_of<double, TypeParam>(test, true, options);
+  EXPECT_NE(solver.method(), Method::jacobi);
+  EXPECT_EQ(solver.sweeps(), 0);
+  EXPECT_GT(solver.num_levels(), 4);
+  EXPECT_THAT(solver.description(), HasSubstr("refused"));
+  const auto x = vectors<double>(solver.num_rows(), 1);
+  const auto y = applied(solver, x);
+  // The solution grows with the rows: each is compared with what is before it.
+  LongBlock source(x[0].begin(), x[0].end());
+  const auto expected = reference_solve(test.rows, 3, reference_scale(test.scale, 3, source), true);
+  for (std::size_t i = 0; i < y[0].size(); ++i)
+    ASSERT_NEAR(y[0][i] / double(expected[i]), 1, 1e-6) << "row " << i;
 }
 
 TYPED_TEST(BlockTriangularTest, AToleranceFixesTheSweeps) {
@@ -299,7 +258,7 @@ TYPED_TEST(BlockTriangularTest, AToleranceFixesTheSweeps) {
 TYPED_TEST(BlockTriangularTest, ApplicationsNeitherAllocateNorFence) {
   const TriangleCase test = random_triangle(41, 3, 1, Triangle::upper, 0.02, 5);
   const TypeParam space;
-  for (const Method method : {Method::levels, Method::sync_free, Method::jacobi, Method::asynchronous}) {
+  for (const Method method : {Method::levels, Method::sync_free, Method::jacobi}) {
     BlockTriangularOptions options;
     options.method = method;
     const auto solver = solver_of<double, TypeParam>(test, true, options);
@@ -313,7 +272,7 @@ TYPED_TEST(BlockTriangularTest, ApplicationsNeitherAllocateNorFence) {
   }
 }
 
-TYPED_TEST(BlockTriangularTest, RefusesWhatDoesNotFit) {
+TYPED_TEST(BlockTriangularTest, SizesThatDoNotFitAreRefused) {
   using Solver = BlockTriangularSolver<double, TypeParam>;
   const TypeParam space;
   const TriangleCase test = random_triangle(9, 3, 0, Triangle::lower, 0.1, 5);

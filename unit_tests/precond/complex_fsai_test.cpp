@@ -179,7 +179,7 @@ TYPED_TEST(ComplexFsaiTest, PatternsGrowAsTheDenseAlgorithmSays) {
   }
 }
 
-TYPED_TEST(ComplexFsaiTest, OfARotatedMatrixIsTheRotatedFactor) {
+TYPED_TEST(ComplexFsaiTest, RotatedMatrixHasTheRotatedFactor) {
   // G of D^H A D is D^H G D: every conjugation, in every option.
   const std::vector<Method> methods = {
       {"fsai", {}},
@@ -198,7 +198,7 @@ TYPED_TEST(ComplexFsaiTest, OfARotatedMatrixIsTheRotatedFactor) {
       {"adaptive_fsai", {{"gradient", "merge"}, {"step_size", "3"}}},
       {"adaptive_fsai", {{"gradient", "merge"}, {"initial_power", "1"}, {"candidate_floor", 0.05}}},
       {"adaptive_fsai", {{"gradient", "merge"}, {"preset", "heavy"}, {"postfilter", 0.02}}},
-      {"adaptive_fsai", {{"max_steps", "120"}, {"tolerance", 0.0}, {"slab_bytes", "65536"}}}};
+      {"adaptive_fsai", {{"max_steps", "120"}, {"tolerance", 0.0}, {"workspace_budget", "65536"}}}};
   const HostMatrix<double> a = random_spd(140, 0.12, 71);
   const std::vector<Complex> d = random_phases(140, 72);
   const HostMatrix<Complex> h = rotated(a, d);
@@ -242,7 +242,7 @@ TYPED_TEST(ComplexFsaiTest, CgTakesTheRealMatrixsIterations) {
         const SolveResult real = solve<TypeParam>(a, std::vector<double>(500, 1), method);
         const SolveResult complex = solve<TypeParam>(rotated(a, d), b, method);
         ASSERT_TRUE(complex.converged) << describe(method);
-        // What is rounded is rotated, and does not round alike.
+        // The rotated numbers round differently.
         EXPECT_NEAR(complex.iterations, real.iterations,
                     std::string(storage) == "full" && std::string(setup) == "double" ? 0 : 1)
             << describe(method);
@@ -333,7 +333,7 @@ TYPED_TEST(ComplexFsaiTest, SameBitsTwiceAndInChunksOfAnySize) {
       Method method{name, {{"setup_scalar", setup}}};
       const HostMatrix<Complex> once = factor<TypeParam>(a, method);
       EXPECT_TRUE(once == factor<TypeParam>(a, method));
-      method.options["slab_bytes"] = "65536";
+      method.options["workspace_budget"] = "65536";
       EXPECT_TRUE(once == factor<TypeParam>(a, method));
     }
   }
@@ -406,7 +406,7 @@ TYPED_TEST(ComplexFsaiTest, ExtremeScales) {
   }
 }
 
-TYPED_TEST(ComplexFsaiTest, RefusesWhatIsNotHermitianOnTheDiagonal) {
+TYPED_TEST(ComplexFsaiTest, RefusesADiagonalThatIsNotReal) {
   const Complex i(0, 1);
   const double nan = std::numeric_limits<double>::quiet_NaN();
   for (const char* name : {"fsai", "adaptive_fsai"}) {
@@ -422,7 +422,7 @@ TYPED_TEST(ComplexFsaiTest, RefusesWhatIsNotHermitianOnTheDiagonal) {
   }
 }
 
-TYPED_TEST(ComplexFsaiTest, TheRegistrySaysWhatIsForRealMatricesOnly) {
+TYPED_TEST(ComplexFsaiTest, TheRegistryNamesTheMethodsForRealMatricesOnly) {
   EXPECT_THAT(
       message_of<OptionError>([] { create_preconditioner<Complex, TypeParam>("nonsymmetric_fsai", {}); }),
       AllOf(HasSubstr("there is no preconditioner 'nonsymmetric_fsai'"),

@@ -185,7 +185,7 @@ TYPED_TEST(DynamicSpaiTest, WorkspacesGrow) {
   options.epsilon = 0.2;
   options.max_steps = 2;
   options.step_size = 3;
-  options.slab_bytes = 1 << 16;
+  options.workspace_budget = 1 << 16;
   const auto m = invert<TypeParam>(a, options);
   const HostMatrix<double> b = transposed(a), lists = transposed(m);
   for (int k : {0, 17, 419}) {
@@ -196,9 +196,9 @@ TYPED_TEST(DynamicSpaiTest, WorkspacesGrow) {
                                lists.col_idxs.begin() + lists.row_ptrs[k + 1]),
               cols);
   }
-  options.column_bytes = 1 << 16;
+  options.memory_budget = 1 << 16;
   EXPECT_THAT(message_of<InputError>([&] { invert<TypeParam>(a, options); }),
-              AllOf(HasSubstr("dynamic_spai: "), HasSubstr("column_bytes = 65536")));
+              AllOf(HasSubstr("dynamic_spai: "), HasSubstr("memory_budget = 65536")));
 }
 
 TYPED_TEST(DynamicSpaiTest, SinglePrecisionReachesEpsilonToo) {
@@ -272,7 +272,7 @@ TYPED_TEST(DynamicSpaiTest, SameBitsTwiceInChunksOfAnySizeAndOnFewerThreads) {
     options.setup_scalar = precision;
     const auto once = invert<TypeParam>(a, options);
     EXPECT_TRUE(once == invert<TypeParam>(a, options));
-    options.slab_bytes = 1 << 16;
+    options.workspace_budget = 1 << 16;
     EXPECT_TRUE(once == invert<TypeParam>(a, options));
     const TypeParam one_thread = of_one_thread<TypeParam>();
     DynamicSpai<double, TypeParam> spai(options);
@@ -340,9 +340,8 @@ TYPED_TEST(DynamicSpaiTest, TheRegistryBuildsItWithEveryOption) {
                              {"side", std::string("left")},
                              {"setup_scalar", std::string("single")},
                              {"reuse", std::string("none")},
-                             {"pattern_bytes", std::int64_t(1) << 30},
-                             {"slab_bytes", std::int64_t(1) << 20},
-                             {"column_bytes", std::int64_t(1) << 20},
+                             {"memory_budget", std::int64_t(1) << 30},
+                             {"workspace_budget", std::int64_t(1) << 20},
                              {"storage", std::string("half")},
                              {"storage_format", std::string("jad")}};
   const auto built = create_preconditioner<double, TypeParam>("dynamic_spai", options);
@@ -366,7 +365,7 @@ TYPED_TEST(DynamicSpaiTest, EveryKernelAndViewIsLabelled) {
   const auto a = to_device<TypeParam>(random_without_ties(200, 0.05, 141));
   DynamicSpaiOptions options;
   options.setup_scalar = Precision::single_precision;
-  options.slab_bytes = 1 << 16;
+  options.workspace_budget = 1 << 16;
   DynamicSpai<double, TypeParam> spai(options);
   const ToolEvents events;
   spai.symbolic(space, a);

@@ -17,7 +17,7 @@ template <class Space>
 class EquilibrateTest : public ::testing::Test {};
 TYPED_TEST_SUITE(EquilibrateTest, TestSpaces, SpaceNames);
 
-/// Of diag(2^low, 2^high): is it scaled, is it graded, and its values then.
+/// For diag(2^low, 2^high): is it scaled, is it graded, and its values then.
 struct Seen {
   bool scaled, graded;
   std::vector<double> values;
@@ -29,8 +29,7 @@ Seen equilibrate(int low, int high) {
   const Scalar least = std::ldexp(Scalar(1), low), most = std::ldexp(Scalar(1), high);
   const auto size = to_device<Space>(std::vector<Scalar>{least, most});
   const auto a = to_device<Space>(sparse<Scalar>({{least, 0}, {0, most}}));
-  impl::MemoryMeter meter;
-  const impl::Equilibrated<Scalar, Space> done(space, a, size, least, most, meter);
+  const impl::Equilibrated<Scalar, Space> done(space, a, size, least, most);
   space.fence();
   std::vector<double> values;
   for (const Scalar value : to_vector(done.matrix().values)) values.push_back(double(value));

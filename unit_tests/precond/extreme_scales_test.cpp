@@ -143,8 +143,6 @@ std::vector<Setting> settings() {
 /// Blocks are for real matrices.
 std::vector<Setting> real_settings() {
   auto all = settings();
-  all.push_back({"adaptive_fsai", {{"block_size", 3}}, true});
-  all.push_back({"adaptive_fsai", {{"block_size", 0}, {"setup_scalar", std::string("double")}}, true});
   for (const char* name : {"multicolor_gs", "multicolor_ssor", "multicolor_ilu0"}) {
     all.push_back({name, {}, true});
     all.push_back({name, {{"storage", std::string("single")}}, true});

@@ -94,10 +94,10 @@ TYPED_TEST(FactorSolvesTest, IsaiKeepsSymmetricKindsSymmetric) {
 TYPED_TEST(FactorSolvesTest, IsaiOfIcIsTheProductOfItsPieces) {
   for (const int power : {1, 2})
     for (const auto& host : {generated("poisson2d:7"), uneven("poisson2d:7"), generated("elasticity3d:3")}) {
-      Ic0Options options;
+      IcOptions options;
       options.solve.method = TriangularMethod::isai;
       options.solve.isai_power = power;
-      Ic0<double, TypeParam> m(options);
+      Ic<double, TypeParam> m(options);
       const auto f = factored(m, host);
       IsaiOptions of_lower;
       of_lower.kind = IsaiKind::lower;
@@ -247,7 +247,7 @@ TYPED_TEST(FactorSolvesTest, BothAreExactWhereOneDivergesAtTheOthersSweeps) {
       pattern.upper = graph_of<TypeParam>(t);
       pattern.is_symmetric = true;
       const auto ones = to_device<TypeParam>(std::vector<double>(n.num_rows, 1));
-      impl::relaxation::Factors<double, TypeParam> factors;
+      impl::sweeps::Factors<double, TypeParam> factors;
       factors.lower = to_device<TypeParam>(n.values);
       factors.upper = to_device<TypeParam>(t.values);
       factors.row_scale = factors.pivots = ones;

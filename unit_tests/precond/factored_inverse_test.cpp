@@ -222,8 +222,7 @@ class GivenFactors : public FactoredInverse<double, Space> {
  protected:
   void symbolic_step(const Space&, const matrix_source&) override {}
   void numeric_step(const Space& space, const matrix_source&, Report& report) override {
-    impl::MemoryMeter meter;
-    this->store_factors(space, m_given_lower, m_given_upper_transposed, m_storage, report, meter);
+    this->store_factors(space, m_given_lower, m_given_upper_transposed, m_storage, report);
   }
 
  private:
@@ -244,8 +243,7 @@ class GivenInverse : public ExplicitInverse<double, Space> {
  protected:
   void symbolic_step(const Space&, const matrix_source&) override {}
   void numeric_step(const Space& space, const matrix_source&, Report& report) override {
-    impl::MemoryMeter meter;
-    this->store_inverse(space, m_given, m_storage, report, meter);
+    this->store_inverse(space, m_given, m_storage, report);
   }
 
  private:
@@ -270,7 +268,7 @@ TYPED_TEST(StoredFactors, ADiagonalEntryFarBelowTheOthersDoesNotVanish) {
   }
 }
 
-TYPED_TEST(StoredFactors, WhatIsNotFiniteIsNotTaken) {
+TYPED_TEST(StoredFactors, EntriesThatAreNotFiniteAreNotTaken) {
   const double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
   // Rows 2 and 4 have a usable diagonal entry, row 3 has none.
   const auto g = sparse<double>(
@@ -282,7 +280,7 @@ TYPED_TEST(StoredFactors, WhatIsNotFiniteIsNotTaken) {
     const Breakdowns& breakdowns = m.report().breakdowns;
     EXPECT_EQ(breakdowns.count, 4);
     EXPECT_EQ(breakdowns.first_row, 1);
-    EXPECT_EQ(breakdowns.action, "4 rows had entries that are not finite and kept their diagonal alone");
+    EXPECT_EQ(breakdowns.action, "4 rows had entries that are not finite and kept only their diagonal");
   }
   const auto sound = sparse<double>({{1, 0}, {1, 2}}), bad = sparse<double>({{1, 0}, {nan, 4}});
   for (const bool lower : {true, false}) {

@@ -295,7 +295,7 @@ TYPED_TEST(FsaiTest, RowsOfEveryLength) {
   }
 }
 
-TYPED_TEST(FsaiTest, RowsOfOneLengthBesideTheEdgesOfEveryBin) {
+TYPED_TEST(FsaiTest, RowsOfOneLengthAroundTheEdgesOfEveryBin) {
   std::vector<int> lengths = {1, 7};
   for (int edge : {8, 16, 24, 32, 40, 48, 64, 80, 96, 128, 160, 192, 256}) {
     lengths.push_back(edge);
@@ -348,7 +348,7 @@ TYPED_TEST(FsaiTest, ThePrefilterOnlyShapesThePattern) {
   }
 }
 
-TYPED_TEST(FsaiTest, ThePostfilterDropsWhatItsRuleSays) {
+TYPED_TEST(FsaiTest, ThePostfilterDropsTheEntriesOfItsRule) {
   const std::vector<Case> cases = {{"random:129", random_spd(129, 0.15, 41)},
                                    {"scaled:80", random_spd(80, 0.2, 42, 8)},
                                    {"gram:70", random_gram(70, 90, 0.05, 43)}};
@@ -645,7 +645,8 @@ TYPED_TEST(FsaiTest, EveryRowThatBreaksDownIsCountedOnce) {
       const HostMatrix<double> filtered = factor<TypeParam>(a, options, &report);
       expect_finite(filtered);
       for (int i = 0; i < 60; ++i) ASSERT_NEAR(unit_diagonal(dense, filtered, i), 1, 1e-8) << "row " << i;
-      // What a row keeps of A is positive definite, and so is any part of that: no other row falls back.
+      // The part of A that a row keeps is positive definite, and so is any part of that: no other row falls
+      // back.
       EXPECT_EQ(report.breakdowns.count, static_cast<std::int64_t>(broken.size())) << "with the postfilter";
     }
   }
@@ -856,7 +857,7 @@ TYPED_TEST(FsaiTest, SameBitsTwiceAndInSlabsOfAnySize) {
       options.postfilter = 0.02;
       const HostMatrix<double> once = factor<TypeParam>(a, options);
       EXPECT_TRUE(once == factor<TypeParam>(a, options));
-      options.slab_bytes = 1 << 19;  // one of the longest rows
+      options.workspace_budget = 1 << 19;  // one of the longest rows
       EXPECT_TRUE(once == factor<TypeParam>(a, options));
     }
   }
@@ -871,16 +872,16 @@ TYPED_TEST(FsaiTest, APatternBeyondItsBudgetIsRefused) {
   const std::int64_t bytes =
       static_cast<std::int64_t>((pattern.size() + 1) * sizeof(std::size_t) + nnz * sizeof(int));
   FsaiOptions options = in_double(3);
-  options.pattern_bytes = bytes;
+  options.memory_budget = bytes;
   EXPECT_EQ(pattern_of(factor<TypeParam>(a, options)), pattern);
-  options.pattern_bytes = bytes - 1;
+  options.memory_budget = bytes - 1;
   const auto names_both =
       AllOf(HasSubstr(std::to_string(nnz) + " entries"), HasSubstr(std::to_string(bytes - 1)));
   Fsai<double, TypeParam> fsai(options);
   EXPECT_THAT(message_of<InputError>([&] { fsai.symbolic(space, to_device<TypeParam>(a)); }), names_both);
 
   // With a threshold the values decide: a numeric phase finds out, and leaves G as it was.
-  options.prefilter = 0.1;  // entries are -1 beside 4
+  options.prefilter = 0.1;  // entries are -1 and 4
   options.reuse = Reuse::none;
   HostMatrix<double> few = a;
   for (int i = 0; i < few.num_rows; ++i)
@@ -962,8 +963,8 @@ TYPED_TEST(FsaiTest, TheRegistryBuildsItWithEveryOption) {
                              {"postfilter", 0.03},
                              {"setup_scalar", std::string("double")},
                              {"reuse", std::string("none")},
-                             {"pattern_bytes", std::int64_t(1) << 30},
-                             {"slab_bytes", std::int64_t(1) << 20},
+                             {"memory_budget", std::int64_t(1) << 30},
+                             {"workspace_budget", std::int64_t(1) << 20},
                              {"storage", std::string("half")},
                              {"storage_format", std::string("jad")},
                              {"block_size", std::int64_t(0)},
@@ -984,8 +985,8 @@ TYPED_TEST(FsaiTest, TheRegistryBuildsItWithEveryOption) {
   EXPECT_THAT(refuse({{"prefilter", 1.5}}), HasSubstr("prefilter"));
   EXPECT_THAT(refuse({{"postfilter", -0.5}}), HasSubstr("postfilter"));
   EXPECT_THAT(refuse({{"setup_scalar", std::string("half")}}), HasSubstr("setup_scalar"));
-  EXPECT_THAT(refuse({{"pattern_bytes", std::int64_t(1000)}}), HasSubstr("pattern_bytes"));
-  EXPECT_THAT(refuse({{"slab_bytes", std::int64_t(1000)}}), HasSubstr("slab_bytes"));
+  EXPECT_THAT(refuse({{"memory_budget", std::int64_t(1000)}}), HasSubstr("memory_budget"));
+  EXPECT_THAT(refuse({{"workspace_budget", std::int64_t(1000)}}), HasSubstr("workspace_budget"));
 }
 
 TYPED_TEST(FsaiTest, EveryOptionIsUsed) {
@@ -1024,9 +1025,9 @@ TYPED_TEST(FsaiTest, EveryOptionIsUsed) {
     options[name] = value;
     return run(options);
   };
-  std::set<std::string> tested = {"power",      "prefilter",        "postfilter",  "setup_scalar",
-                                  "reuse",      "pattern_bytes",    "slab_bytes",  "storage",
-                                  "block_size", "block_similarity", "block_limit", "storage_format"};
+  std::set<std::string> tested = {"power",      "prefilter",        "postfilter",       "setup_scalar",
+                                  "reuse",      "memory_budget",    "workspace_budget", "storage",
+                                  "block_size", "block_similarity", "block_limit",      "storage_format"};
   FsaiOptions all;
   for (const auto& field : OptionFields::of(all).list())
     EXPECT_EQ(tested.erase(field.name), 1u) << field.name;
@@ -1039,15 +1040,15 @@ TYPED_TEST(FsaiTest, EveryOptionIsUsed) {
   EXPECT_TRUE(with("storage_format", std::string("jad")).first.values.empty());
   EXPECT_NE(with("reuse", std::string("none")).second.col_idxs, plain.second.col_idxs);
   EXPECT_EQ(with("reuse", std::string("pattern")).second.col_idxs, plain.second.col_idxs);
-  EXPECT_THAT(with("pattern_bytes", std::int64_t(1) << 10).error, HasSubstr("1024"));
-  // Of 400 rows that are all alike; block_similarity needs others, see BlockFsaiTest.
+  EXPECT_THAT(with("memory_budget", std::int64_t(1) << 10).error, HasSubstr("1024"));
+  // The 400 rows are all alike; block_similarity needs others, see BlockFsaiTest.
   const auto entries_in_blocks = [&](std::int64_t size, std::int64_t limit) {
     return run({{"power", std::int64_t(0)}, {"block_size", size}, {"block_limit", limit}}).first.nnz();
   };
   EXPECT_EQ(entries_in_blocks(4, 16), 1000u);
   EXPECT_EQ(entries_in_blocks(0, 16), 3400u);
   EXPECT_EQ(entries_in_blocks(0, 8), 1800u);
-  const BreakdownCounter slab = with("slab_bytes", std::int64_t(1) << 20);
+  const BreakdownCounter slab = with("workspace_budget", std::int64_t(1) << 20);
   EXPECT_TRUE(slab.first == plain.first);
   // As many workspaces as there is room for; on the host no more than threads anyway.
   EXPECT_LE(slab.bytes, plain.bytes);

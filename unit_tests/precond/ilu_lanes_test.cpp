@@ -38,11 +38,11 @@ auto scratch_at(void* base, int capacity) {
 
 template <int Width, template <class, class, class> class Kind>
 void check_lanes(const HostMatrix<double>& a, int level, int capacity, ReferenceKind kind) {
-  SCOPED_TRACE("rows " + std::to_string(a.num_rows) + ", level " + std::to_string(lane_group) +
-               ", room for " + std::to_string(capacity) + ", width " + std::to_string(Width));
+  SCOPED_TRACE("rows " + std::to_string(a.num_rows) + ", level " + std::to_string(level) + ", room for " +
+               std::to_string(capacity) + ", width " + std::to_string(Width));
   using LaneGroup = typename LaneThreads<Width>::LaneGroup;
-  const ReferenceIlu expected = reference_ilu(a, lane_group, kind);
-  const ReferenceFill fill = reference_fill(a, lane_group);
+  const ReferenceIlu expected = reference_ilu(a, level, kind);
+  const ReferenceFill fill = reference_fill(a, level);
   LongVector scale;
   const auto rows = scaled_rows(a, scale);
   Side lower(fill.lower, rows), upper(fill.upper, rows);

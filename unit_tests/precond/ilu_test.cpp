@@ -22,69 +22,67 @@ class IluTest : public ::testing::Test {};
 TYPED_TEST_SUITE(IluTest, TestSpaces, SpaceNames);
 
 template <class Options>
-Options unshifted(FactorSchedule schedule = FactorSchedule::automatic) {
+Options unshifted(FactorSchedule schedule = FactorSchedule::automatic, int level = 0) {
   Options options;
+  options.level = level;
   options.raise_shift = false;
   options.schedule = schedule;
+  return options;
+}
+
+IcOptions modified_ic(FactorSchedule schedule = FactorSchedule::automatic) {
+  auto options = unshifted<IcOptions>(schedule);
+  options.modified = true;
   return options;
 }
 
 TYPED_TEST(IluTest, Ilu0EqualsTheSequentialOne) {
   for (const FactorSchedule schedule : {FactorSchedule::levels, FactorSchedule::sync_free}) {
     for (const Case& test : relaxation_matrices())
-      check_factors<Ilu0, double, TypeParam>(test, unshifted<Ilu0Options>(schedule), 0, 1e-13);
+      check_factors<Ilu, double, TypeParam>(test, unshifted<IluOptions>(schedule), 1e-13);
     for (const Case& test : general_matrices())
-      check_factors<Ilu0, float, TypeParam>(test, unshifted<Ilu0Options>(schedule), 0, 1e-4);
+      check_factors<Ilu, float, TypeParam>(test, unshifted<IluOptions>(schedule), 1e-4);
   }
 }
 
 TYPED_TEST(IluTest, AwkwardPatternsEqualTheSequentialOnes) {
   for (const FactorSchedule schedule : {FactorSchedule::levels, FactorSchedule::sync_free})
     for (const Case& test : awkward_ilu_matrices()) {
-      check_factors<Ilu0, double, TypeParam>(test, unshifted<Ilu0Options>(schedule), 0, 1e-10);
-      auto options = unshifted<IlukOptions>(schedule);
-      options.level = 2;
-      check_factors<Iluk, double, TypeParam>(test, options, 2, 1e-10);
+      check_factors<Ilu, double, TypeParam>(test, unshifted<IluOptions>(schedule), 1e-10);
+      check_factors<Ilu, double, TypeParam>(test, unshifted<IluOptions>(schedule, 2), 1e-10);
     }
 }
 
 TYPED_TEST(IluTest, IlukEqualsTheSequentialOne) {
   for (const Case& test : general_matrices())
-    for (const int level : {1, 3}) {
-      auto options = unshifted<IlukOptions>();
-      options.level = level;
-      check_factors<Iluk, double, TypeParam>(test, options, level, 1e-12);
-    }
+    for (const int level : {1, 3})
+      check_factors<Ilu, double, TypeParam>(test, unshifted<IluOptions>(FactorSchedule::automatic, level),
+                                            1e-12);
 }
 
 TYPED_TEST(IluTest, IcEqualsTheSequentialOne) {
   for (const FactorSchedule schedule : {FactorSchedule::levels, FactorSchedule::sync_free})
     for (const Case& test : small_matrices()) {
-      check_factors<Ic0, double, TypeParam>(test, unshifted<Ic0Options>(schedule), 0, 1e-13);
-      auto options = unshifted<IckOptions>(schedule);
-      for (const int level : {1, 2}) {
-        options.level = level;
-        check_factors<Ick, double, TypeParam>(test, options, level, 1e-13);
-      }
-      check_factors<Ic0, float, TypeParam>(test, unshifted<Ic0Options>(schedule), 0, 1e-4);
+      check_factors<Ic, double, TypeParam>(test, unshifted<IcOptions>(schedule), 1e-13);
+      for (const int level : {1, 2})
+        check_factors<Ic, double, TypeParam>(test, unshifted<IcOptions>(schedule, level), 1e-13);
+      check_factors<Ic, float, TypeParam>(test, unshifted<IcOptions>(schedule), 1e-4);
     }
   for (const char* spec : {"poisson3d:23", "elasticity3d:8", "circuit:48"})
-    check_factors<Ic0, double, TypeParam>({spec, generated(spec)}, unshifted<Ic0Options>(), 0, 1e-13);
+    check_factors<Ic, double, TypeParam>({spec, generated(spec)}, unshifted<IcOptions>(), 1e-13);
 }
 
 TYPED_TEST(IluTest, MicEqualsTheSequentialOne) {
   for (const FactorSchedule schedule : {FactorSchedule::levels, FactorSchedule::sync_free})
     for (const Case& test : small_matrices())
-      check_factors<Mic0, double, TypeParam>(test, unshifted<Mic0Options>(schedule), 0, 1e-11);
+      check_factors<Ic, double, TypeParam>(test, modified_ic(schedule), 1e-11);
 }
 
 TYPED_TEST(IluTest, TheProductIsTheMatrixOnThePattern) {
   for (const char* spec : {"convection_diffusion3d:5", "elasticity3d:3", "poisson2d:9"})
     for (const int level : {0, 1, 2}) {
       SCOPED_TRACE(std::string(spec) + ", level " + std::to_string(level));
-      auto options = unshifted<IlukOptions>();
-      options.level = level;
-      Iluk<double, TypeParam> m(options);
+      Ilu<double, TypeParam> m(unshifted<IluOptions>(FactorSchedule::automatic, level));
       const auto host = generated(spec);
       const auto f = factored(m, host);
       ASSERT_EQ(m.report().breakdowns.count, 0);
@@ -112,7 +110,7 @@ TYPED_TEST(IluTest, MicKeepsTheSumsOfTheRows) {
     for (std::size_t k = scaled.row_ptrs[i]; k < scaled.row_ptrs[i + 1]; ++k)
       if (scaled.col_idxs[k] == i) scaled.values[k] += 10 * (i % 5);
   for (const auto& host : {generated("poisson3d:6"), generated("anisotropic2d:8"), scaled}) {
-    Mic0<double, TypeParam> m(unshifted<Mic0Options>());
+    Ic<double, TypeParam> m(modified_ic());
     const auto f = factored(m, host);
     ASSERT_EQ(m.report().breakdowns.count, 0);
     const std::vector<double> ones(host.num_rows, 1);
@@ -146,7 +144,7 @@ TYPED_TEST(IluTest, IcIsSymmetricToTheLastBit) {
       for (std::size_t j = 0; j < n; ++j)
         ASSERT_NEAR(inverse[i][j], inverse[j][i], 1e-14 * std::sqrt(inverse[i][i] * inverse[j][j])) << name;
   }
-  Ic0<double, TypeParam> m;
+  Ic<double, TypeParam> m;
   const auto f = factored(m, host);
   for (int i = 0; i < static_cast<int>(n); ++i)
     for (const auto& [j, value] : f.lower[i]) ASSERT_EQ(value, f.upper[j].at(i));
@@ -155,8 +153,7 @@ TYPED_TEST(IluTest, IcIsSymmetricToTheLastBit) {
 TYPED_TEST(IluTest, LevelsAndOneLaunchHaveTheSameBits) {
   const auto host = random_general(257, 0.03, 9);
   const auto of = [&](const TypeParam& space, FactorSchedule schedule) {
-    auto options = unshifted<IlukOptions>(schedule);
-    Iluk<double, TypeParam> m(options);
+    Ilu<double, TypeParam> m(unshifted<IluOptions>(schedule, 1));
     return factored(m, host, space);
   };
   const auto levels = of(TypeParam(), FactorSchedule::levels);
@@ -171,9 +168,9 @@ TYPED_TEST(IluTest, LevelsAndOneLaunchHaveTheSameBits) {
 TYPED_TEST(IluTest, WideLevelsHaveLaunchesOfTheirOwn) {
   // 300 rows a level, and between them small ones.
   const auto host = generated("poisson3d:32");
-  check_factors<Ilu0, double, TypeParam>({"poisson3d:32", host},
-                                         unshifted<Ilu0Options>(FactorSchedule::levels), 0, 1e-13);
-  Ilu0<double, TypeParam> m(unshifted<Ilu0Options>(FactorSchedule::levels));
+  check_factors<Ilu, double, TypeParam>({"poisson3d:32", host}, unshifted<IluOptions>(FactorSchedule::levels),
+                                        1e-13);
+  Ilu<double, TypeParam> m(unshifted<IluOptions>(FactorSchedule::levels));
   ToolEvents events;
   m.numeric(TypeParam(), to_device<TypeParam>(host));
   EXPECT_THAT(events.kernels(), Contains("prekond::ilu::numeric::factor_level"));
@@ -215,9 +212,9 @@ TYPED_TEST(IluTest, NumericTakesNewValues) {
   auto changed = host;
   for (double& value : changed.values) value *= 1.5 + 0.3 * std::sin(value);
   for (const Reuse reuse : {Reuse::pattern, Reuse::none}) {
-    auto options = unshifted<IlukOptions>();
+    auto options = unshifted<IluOptions>(FactorSchedule::automatic, 1);
     options.reuse = reuse;
-    Iluk<double, TypeParam> m(options);
+    Ilu<double, TypeParam> m(options);
     m.numeric(TypeParam(), to_device<TypeParam>(host));
     EXPECT_FALSE(m.report().pattern_kept);
     ToolEvents events;
@@ -231,7 +228,7 @@ TYPED_TEST(IluTest, NumericTakesNewValues) {
                                   solve(reference_ilu(changed, 1, ReferenceKind::ilu), b)),
               1e-13);
   }
-  Ilu0<double, TypeParam> m;
+  Ilu<double, TypeParam> m;
   m.symbolic(TypeParam(), to_device<TypeParam>(host));
   EXPECT_THAT(message_of<InputError>(
                   [&] { m.numeric(TypeParam(), to_device<TypeParam>(random_general(67, 0.2, 6))); }),
@@ -244,11 +241,11 @@ TYPED_TEST(IluTest, PivotsThatBreakDownAreReplacedAndCounted) {
   const HostMatrix<double> zero = sparse<double>({{1, 1, 0}, {1, 1, 0}, {0, 0, 5}});
   const HostMatrix<double> tiny = sparse<double>({{1, 1, 0}, {1, 1 + 1e-9, 0}, {0, 0, 5}});
   for (const auto& host : {negative, zero, tiny}) {
-    check_factors<Ilu0, double, TypeParam>({"", host}, unshifted<Ilu0Options>(), 0, 1e-13);
-    check_factors<Ic0, double, TypeParam>({"", host}, unshifted<Ic0Options>(), 0, 1e-13);
-    check_factors<Mic0, double, TypeParam>({"", host}, unshifted<Mic0Options>(), 0, 1e-13);
+    check_factors<Ilu, double, TypeParam>({"", host}, unshifted<IluOptions>(), 1e-13);
+    check_factors<Ic, double, TypeParam>({"", host}, unshifted<IcOptions>(), 1e-13);
+    check_factors<Ic, double, TypeParam>({"", host}, modified_ic(), 1e-13);
   }
-  Ic0<double, TypeParam> m(unshifted<Ic0Options>());
+  Ic<double, TypeParam> m(unshifted<IcOptions>());
   m.numeric(TypeParam(), to_device<TypeParam>(negative));
   EXPECT_EQ(m.report().breakdowns.count, 1);
   EXPECT_EQ(m.report().breakdowns.first_row, 1);
@@ -268,22 +265,22 @@ TYPED_TEST(IluTest, ShiftsEndBreakdowns) {
     EXPECT_EQ(noted, tries);
     return m.report().notes;
   };
-  const auto notes = check(Ilu0<double, TypeParam>(), zero, 1e-3, 2, 0);
+  const auto notes = check(Ilu<double, TypeParam>(), zero, 1e-3, 2, 0);
   EXPECT_EQ(notes[0], "shift 0: 1 row broke down, the first is row 2 with the pivot 0 of its diagonal entry");
   EXPECT_EQ(notes[1], "shift 0.001: no pivot broke down");
   EXPECT_THAT(notes[2], ::testing::StartsWith("a matching brings large entries to the diagonal: --match"));
-  check(Ic0<double, TypeParam>(), zero, 1e-3, 2, 0);
+  check(Ic<double, TypeParam>(), zero, 1e-3, 2, 0);
   // 1 + s > 1.05 / (1 + s)
   const HostMatrix<double> more = sparse<double>({{1, 1.05, 0}, {1.05, 1, 0}, {0, 0, 5}});
-  check(Ic0<double, TypeParam>(), more, 0.1, 4, 0);
-  Ic0Options from;
+  check(Ic<double, TypeParam>(), more, 0.1, 4, 0);
+  IcOptions from;
   from.shift = 0.005;
-  check(Ic0<double, TypeParam>(from), more, 0.1, 3, 0);
+  check(Ic<double, TypeParam>(from), more, 0.1, 3, 0);
   from.raise_shift = false;
-  check(Ic0<double, TypeParam>(from), more, 0.005, 0, 1);
+  check(Ic<double, TypeParam>(from), more, 0.005, 0, 1);
   // No shift is enough: the first of the fewest.
   const HostMatrix<double> never = sparse<double>({{1, 9, 9, 0}, {9, 1, 9, 9}, {9, 9, 1, 0}, {0, 9, 0, 1}});
-  Ic0<double, TypeParam> of_never;
+  Ic<double, TypeParam> of_never;
   const auto f = factored(of_never, never);
   std::vector<int> counts;
   const std::vector<double> ladder = {0, 1e-3, 1e-2, 0.1, 1};
@@ -293,14 +290,14 @@ TYPED_TEST(IluTest, ShiftsEndBreakdowns) {
   EXPECT_EQ(of_never.shift(), ladder[fewest - counts.begin()]);
   EXPECT_EQ(of_never.report().breakdowns.count, *fewest);
   // None breaks down, and no try is noted.
-  check(Ilu0<double, TypeParam>(), generated("poisson2d:9"), 0, 0, 0);
-  Ilu0Options options;
+  check(Ilu<double, TypeParam>(), generated("poisson2d:9"), 0, 0, 0);
+  IluOptions options;
   options.shift = 0.5;
   for (const char* spec : {"poisson2d:9", "elasticity3d:3"})
-    check_factors<Ilu0, double, TypeParam>({spec, generated(spec)}, options, 0, 1e-13);
-  Ic0Options of_ic;
+    check_factors<Ilu, double, TypeParam>({spec, generated(spec)}, options, 1e-13);
+  IcOptions of_ic;
   of_ic.shift = 0.5;
-  check_factors<Ic0, double, TypeParam>({"ic", generated("elasticity3d:3")}, of_ic, 0, 1e-13);
+  check_factors<Ic, double, TypeParam>({"ic", generated("elasticity3d:3")}, of_ic, 1e-13);
 }
 
 TYPED_TEST(IluTest, WhatIsNotFiniteOrSingularLeavesAFinitePreconditioner) {
@@ -342,22 +339,22 @@ TYPED_TEST(IluTest, IcRefusesWhatIsNotSymmetricPositive) {
                 HasSubstr("the diagonal entry of row 2"));
   }
   const auto large =
-      create_preconditioner<double, TypeParam>("iluk", {{"pattern_bytes", std::int64_t(1024)}});
+      create_preconditioner<double, TypeParam>("iluk", {{"memory_budget", std::int64_t(1024)}});
   EXPECT_THAT(message_of<InputError>(
                   [&] { large->numeric(TypeParam(), to_device<TypeParam>(generated("poisson2d:9"))); }),
-              HasSubstr("raise pattern_bytes"));
+              HasSubstr("raise memory_budget"));
 }
 
 TYPED_TEST(IluTest, AllLevelsOfFillAreTheExactFactors) {
   const auto host = random_general(67, 0.05, 3);
   const auto x = waves_of(67);
   const LongVector expected(x.begin(), x.end());
-  auto options = unshifted<IlukOptions>();
+  auto options = unshifted<IluOptions>(FactorSchedule::automatic, 1);
   options.level = 1000;
-  Iluk<double, TypeParam> m(options);
+  Ilu<double, TypeParam> m(options);
   m.numeric(TypeParam(), to_device<TypeParam>(host));
   EXPECT_LE(relative_difference(applied_to<double, TypeParam>(m, multiply(host, x)), expected), 1e-12);
-  Ilu0<double, TypeParam> ilu0;
+  Ilu<double, TypeParam> ilu0;
   ilu0.numeric(TypeParam(), to_device<TypeParam>(host));
   EXPECT_GE(relative_difference(applied_to<double, TypeParam>(ilu0, multiply(host, x)), expected), 1e-3);
 }

@@ -98,9 +98,9 @@ TYPED_TEST(IlutTest, RowsOutgrowTheirRoomsAndAreGoneOnWith) {
         EXPECT_TRUE(grown.factors == roomy.factors);
         EXPECT_GT(grown.launches, 1);
       }
-      rules.work_bytes = 1024;
+      rules.memory_budget = 1024;
       EXPECT_THAT(message_of<InputError>([&] { made<double, TypeParam>(host, rules); }),
-                  HasSubstr("work_bytes is 1024"));
+                  HasSubstr("memory_budget is 1024"));
     }
   }
 }
@@ -220,9 +220,10 @@ TYPED_TEST(IlutTest, PivotsThatBreakDownAreReplacedAndCounted) {
       ASSERT_NO_FATAL_FAILURE(expect_same_rows(found.factors.lower, expected.lower, 1e-13));
       ASSERT_NO_FATAL_FAILURE(expect_same_rows(found.factors.upper, expected.upper, 1e-13));
     }
-  IctOptions options;
+  IlutOptions options;
+  options.kind = IncompleteKind::ic;
   options.raise_shift = false;
-  Ict<double, TypeParam> m(options);
+  Ilut<double, TypeParam> m(options);
   m.numeric(TypeParam(), to_device<TypeParam>(negative));
   EXPECT_EQ(m.report().breakdowns.count, 1);
   EXPECT_EQ(m.report().breakdowns.first_row, 1);
@@ -232,7 +233,10 @@ TYPED_TEST(IlutTest, PivotsThatBreakDownAreReplacedAndCounted) {
 
 TYPED_TEST(IlutTest, ShiftsEndBreakdowns) {
   const HostMatrix<double> zero = sparse<double>({{4, 4, 0}, {4, 4, 0}, {0, 0, 5}});
-  const auto check = [&](auto m) {
+  for (const IncompleteKind kind : {IncompleteKind::ilu, IncompleteKind::ic}) {
+    IlutOptions options;
+    options.kind = kind;
+    Ilut<double, TypeParam> m(options);
     m.keep_factors();
     m.numeric(TypeParam(), to_device<TypeParam>(zero));
     EXPECT_EQ(m.shift(), 1e-3);
@@ -241,9 +245,7 @@ TYPED_TEST(IlutTest, ShiftsEndBreakdowns) {
               "shift 0: 1 row broke down, the first is row 2 with the pivot 0 of its diagonal entry");
     EXPECT_EQ(m.report().notes[1], "shift 0.001: no pivot broke down");
     EXPECT_NEAR(to_vector(m.pivots())[0], 1 / 1.001, 1e-15);
-  };
-  check(Ilut<double, TypeParam>());
-  check(Ict<double, TypeParam>());
+  }
   for (const bool symmetric : {false, true}) {
     auto rules = rules_of<TypeParam>({4, 0.01}, symmetric);
     rules.alpha = 0.5;
@@ -404,10 +406,11 @@ TYPED_TEST(IlutTest, SaysWhatItIs) {
   }
   EXPECT_THROW((create_preconditioner<double, TypeParam>("ilut", {{"tau", -1.0}})), OptionError);
   EXPECT_THROW((create_preconditioner<double, TypeParam>("ilut", {{"p", std::int64_t(-1)}})), OptionError);
-  const auto small = create_preconditioner<double, TypeParam>("ilut", {{"work_bytes", std::int64_t(1024)}});
+  const auto small =
+      create_preconditioner<double, TypeParam>("ilut", {{"memory_budget", std::int64_t(1024)}});
   EXPECT_THAT(message_of<InputError>(
                   [&] { small->numeric(TypeParam(), to_device<TypeParam>(generated("poisson2d:9"))); }),
-              HasSubstr("work_bytes is 1024"));
+              HasSubstr("memory_budget is 1024"));
 }
 
 TYPED_TEST(IlutTest, ARankWithoutRowsHasNothingToDo) {

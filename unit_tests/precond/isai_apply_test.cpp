@@ -17,7 +17,7 @@
 
 #include <filesystem>
 
-/// What is done with an ISAI: the factored kind, applications, relaxation, the registry, reports.
+/// The uses of an ISAI: the factored kind, applications, relaxation, the registry, reports.
 namespace prekond::testing {
 namespace {
 
@@ -73,7 +73,7 @@ TYPED_TEST(IsaiApplyTest, TheFactoredKindTakesAPatternAndAThreshold) {
   EXPECT_EQ(pattern_of(inverse_of<TypeParam>(a, options)), diagonal);
 }
 
-TYPED_TEST(IsaiApplyTest, ConjugateGradientsTakeTheFactoredKindAlone) {
+TYPED_TEST(IsaiApplyTest, ConjugateGradientsTakeOnlyTheFactoredKind) {
   const TypeParam space;
   const auto a = to_device<TypeParam>(generated("poisson2d:15"));
   const Vector<double, TypeParam> b("b", 225), x("x", 225);
@@ -142,7 +142,7 @@ double distance(const std::vector<double>& x, const std::vector<double>& y) {
   return std::sqrt(square);
 }
 
-TYPED_TEST(IsaiApplyTest, StandsInForTheSolvesOfAnIlu) {
+TYPED_TEST(IsaiApplyTest, ReplacesTheSolvesOfAnIlu) {
   const TypeParam space;
   const auto [l, u] = ilu0(generated("convection_diffusion3d:6"));
   const auto lower = to_device<TypeParam>(l);  // without its diagonal, as factorisations keep it
@@ -303,8 +303,8 @@ TYPED_TEST(IsaiApplyTest, TheRegistryBuildsItWithEveryOption) {
                              {"relaxation_steps", std::int64_t(2)},
                              {"setup_scalar", std::string("single")},
                              {"reuse", std::string("none")},
-                             {"pattern_bytes", std::int64_t(1) << 30},
-                             {"slab_bytes", std::int64_t(1) << 20},
+                             {"memory_budget", std::int64_t(1) << 30},
+                             {"workspace_budget", std::int64_t(1) << 20},
                              {"storage", std::string("half")},
                              {"storage_format", std::string("jad")}};
   const auto built = create_preconditioner<double, TypeParam>("isai", options);
@@ -320,7 +320,7 @@ TYPED_TEST(IsaiApplyTest, TheRegistryBuildsItWithEveryOption) {
   EXPECT_THAT(refuse({{"pover", std::int64_t(2)}}), AllOf(HasSubstr("pover"), HasSubstr("'power'")));
   EXPECT_THAT(refuse({{"prefilter", 1.5}}), HasSubstr("prefilter"));
   EXPECT_THAT(refuse({{"relaxation_steps", std::int64_t(-1)}}), HasSubstr("relaxation_steps"));
-  EXPECT_THAT(refuse({{"slab_bytes", std::int64_t(1000)}}), HasSubstr("slab_bytes"));
+  EXPECT_THAT(refuse({{"workspace_budget", std::int64_t(1000)}}), HasSubstr("workspace_budget"));
   EXPECT_THAT(refuse({{"unit_diagonal", true}}), HasSubstr("kind = lower or upper"));
 }
 

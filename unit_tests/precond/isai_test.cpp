@@ -37,7 +37,7 @@ template <class Space>
 class IsaiTest : public ::testing::Test {};
 TYPED_TEST_SUITE(IsaiTest, TestSpaces, SpaceNames);
 
-TYPED_TEST(IsaiTest, RefusesOptionsThatMeanNothing) {
+TYPED_TEST(IsaiTest, RefusesAUnitDiagonalOfOtherKinds) {
   for (const IsaiKind kind : all_kinds) {
     IsaiOptions options = of_kind(kind);
     options.reuse = Reuse::extend;
@@ -53,7 +53,7 @@ TYPED_TEST(IsaiTest, RefusesOptionsThatMeanNothing) {
 
 // ------------------------------------------------------------------------------------ values and patterns
 
-TYPED_TEST(IsaiTest, EveryRowIsTheTextbooks) {
+TYPED_TEST(IsaiTest, EveryRowIsThatOfTheReference) {
   for (const Case& test : general_matrices()) {
     for (const IsaiKind kind : explicit_kinds) {
       const Dense part = part_of(test.matrix, kind);
@@ -102,7 +102,7 @@ TYPED_TEST(IsaiTest, TheFullPatternGivesTheInverse) {
   }
 }
 
-// Of A, of its triangle alone, and of the triangle with anything in the other one.
+// The inverse of A's triangle does not depend on the entries of the other one.
 TYPED_TEST(IsaiTest, TheOtherTriangleIsIgnored) {
   const HostMatrix<double> a = random_general(90, 0.1, 23);
   for (const bool upper : {false, true}) {
@@ -240,7 +240,7 @@ HostGraph spread_rows(int n, int length) {
   return rows;
 }
 
-TYPED_TEST(IsaiTest, RowsOfOneLengthBesideTheEdgesOfEveryBin) {
+TYPED_TEST(IsaiTest, RowsOfOneLengthAroundTheEdgesOfEveryBin) {
   std::vector<int> lengths = {1, 2, 7, 20, 31, 110, 300};
   for (int edge : {8, 16, 24, 32, 40, 48, 64, 80, 96, 128, 160, 192, 256}) {
     lengths.push_back(edge);
@@ -296,8 +296,8 @@ TYPED_TEST(IsaiTest, RowsOfATriangleOfAnyLength) {
   }
 }
 
-// A long row of T is searched for the few columns that a short row of M has beside it.
-TYPED_TEST(IsaiTest, ShortRowsBesideALongRowOfATriangle) {
+// A long row of T is searched for the few columns that a short row of M has in common with it.
+TYPED_TEST(IsaiTest, ShortRowsWithALongRowOfATriangle) {
   const int n = 401, long_row = 200;
   Dense dense = to_dense(random_general(n, 0.01, 7));
   for (int j = 0; j < n; ++j)
@@ -334,7 +334,7 @@ TYPED_TEST(IsaiTest, RowsThatNeedPivoting) {
 }
 
 TYPED_TEST(IsaiTest, ASingularRowIsShortenedOrFallsBackToItsDiagonal) {
-  // Rows 0 and 1 are the same, and 2 and 3 are regular beside them.
+  // Rows 0 and 1 are the same, and 2 and 3 are regular.
   const HostMatrix<double> a = sparse<double>({{2, 2, 0, 0}, {2, 2, 0, 1}, {0, 0, 4, 1}, {0, 0, 1, 4}});
   for (const IsaiOptions& options : both_precisions(IsaiKind::general)) {
     Report report;
@@ -427,7 +427,7 @@ TYPED_TEST(IsaiTest, ScalesOfAnySize) {
   }
 }
 
-TYPED_TEST(IsaiTest, WhatFloatCannotHoldFallsBackToTheDiagonal) {
+TYPED_TEST(IsaiTest, EntriesBeyondFloatFallBackToTheDiagonal) {
   const HostMatrix<float> a = sparse<float>({{1, 0, 0}, {1e30f, 1, 0}, {0, 1e30f, 2}});
   for (const IsaiKind kind : {IsaiKind::general, IsaiKind::lower}) {
     Report report;
@@ -483,7 +483,7 @@ TYPED_TEST(IsaiTest, AFailedNumericLeavesTheInverseAsItWas) {
     IsaiOptions options = of_kind(kind, 3);
     options.reuse = Reuse::none;
     options.prefilter = 0.001;
-    options.pattern_bytes = 8000;
+    options.memory_budget = 8000;
     options.relaxation_steps = 1;
     Isai<double, TypeParam> isai(options);
     isai.symbolic(space, to_device<TypeParam>(diagonal));
@@ -535,7 +535,7 @@ TYPED_TEST(IsaiTest, SameBitsTwiceAndInSlabsOfAnySize) {
         options.prefilter = 0.01;
         const auto once = inverse_of<TypeParam>(a, options);
         EXPECT_TRUE(once == inverse_of<TypeParam>(a, options));
-        options.slab_bytes = 1 << 18;  // one of the longest rows
+        options.workspace_budget = 1 << 18;  // one of the longest rows
         EXPECT_TRUE(once == inverse_of<TypeParam>(a, options));
       }
     }

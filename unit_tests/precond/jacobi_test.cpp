@@ -123,7 +123,7 @@ TYPED_TEST(JacobiTest, ASecondNumericTakesTheNewValues) {
   EXPECT_EQ(applied(jacobi, 50, 1)[0][7], 0.5);
 }
 
-TYPED_TEST(JacobiTest, RowsWithoutAUsableDiagonalAreLeftAloneAndReported) {
+TYPED_TEST(JacobiTest, RowsWithoutAUsableDiagonalAreNotScaledAndAreReported) {
   const TypeParam space;
   const double infinity = std::numeric_limits<double>::infinity();
   HostMatrix<double> a = band<double>(301);
@@ -267,7 +267,7 @@ TYPED_TEST(JacobiTest, BlocksOfAMatrixByBlocksAreReadAsTheyAre) {
       of_rows.numeric(space, source.csr());
       of_blocks.numeric(space, source);
       EXPECT_EQ((applied<double, TypeParam>(of_blocks, 61, 2)), (applied<double, TypeParam>(of_rows, 61, 2)));
-      // The source has expanded the values already: what changes now is seen in the blocks alone.
+      // The source has expanded the values already: a change now is seen only in the blocks.
       Kokkos::deep_copy(blocks.values, to_bcsr<double, TypeParam>(space, twice_a, b, order).values);
       of_blocks.numeric(space, source);
       EXPECT_NE((applied<double, TypeParam>(of_blocks, 61, 2)), (applied<double, TypeParam>(of_rows, 61, 2)));
@@ -304,7 +304,7 @@ TYPED_TEST(JacobiTest, ComplexBlocks) {
   for (int i = 0; i < 3; ++i) EXPECT_LE(Kokkos::abs(scaled[i] - of_l1[i]), 1e-15);
 }
 
-TYPED_TEST(JacobiTest, ItIsSymmetricWhereTheDiagonalAloneDecides) {
+TYPED_TEST(JacobiTest, SymmetricOnlyForOneDiagonalSweep) {
   const TypeParam space;
   const auto is_symmetric = [&](const JacobiOptions& options) {
     Jacobi<double, TypeParam> m(options);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// Rows and columns that are much longer than the others: their memory, who works on them, what is told
 /// before.
-#include "precond/setup/cost.hpp"
+#include "precond/setup/setup_time.hpp"
 #include "testing/general_matrices.hpp"
 #include "testing/host_graph.hpp"
 #include "testing/memory_peak.hpp"
@@ -138,7 +138,7 @@ TYPED_TEST_SUITE(LongRows, TestSpaces, SpaceNames);
 
 // ------------------------------------------------------------------------------------------ who solves them
 
-TYPED_TEST(LongRows, OfIsaiAreSolvedByAllThreads) {
+TYPED_TEST(LongRows, IsaiSolvesThemByAllThreads) {
   const int centre = 517;
   const HostMatrix<double> a = arrows(1103, {centre}, false, 3);
   for (const Precision precision : {Precision::double_precision, Precision::single_precision}) {
@@ -158,7 +158,7 @@ TYPED_TEST(LongRows, OfIsaiAreSolvedByAllThreads) {
   }
 }
 
-TYPED_TEST(LongRows, OfIsaiThatAreSingularAreShortened) {
+TYPED_TEST(LongRows, IsaiShortensSingularOnes) {
   const int n = 1061, centre = 100;
   Rows rows(n);
   std::mt19937 random(17);
@@ -188,7 +188,7 @@ TYPED_TEST(LongRows, OfIsaiThatAreSingularAreShortened) {
   EXPECT_EQ(zeros, 1) << "the column that was left out";
 }
 
-TYPED_TEST(LongRows, OfTheStaticFsaiAreSolvedByAllThreads) {
+TYPED_TEST(LongRows, StaticFsaiSolvesThemByAllThreads) {
   const int n = 1109;
   const HostMatrix<double> a = arrows(n, {n - 2, n - 1}, true, 5);
   for (const Precision precision : {Precision::double_precision, Precision::single_precision}) {
@@ -213,7 +213,7 @@ TYPED_TEST(LongRows, OfTheStaticFsaiAreSolvedByAllThreads) {
   }
 }
 
-TYPED_TEST(LongRows, OfTheNonsymmetricFsaiAreSolvedByAllThreads) {
+TYPED_TEST(LongRows, NonsymmetricFsaiSolvesThemByAllThreads) {
   const int n = 1103;
   const HostMatrix<double> a = arrows(n, {1050, n - 1}, false, 7);
   for (const Precision precision : {Precision::double_precision, Precision::single_precision}) {
@@ -251,7 +251,7 @@ double least_squares_residual(const HostMatrix<double>& at, const HostMatrix<dou
 }
 
 /// A column of 611 entries, and one with two that depend on each other.
-TYPED_TEST(LongRows, OfSpaiAreSolvedByAllThreads) {
+TYPED_TEST(LongRows, SpaiSolvesColumnsByAllThreads) {
   const int n = 803, of_column = 611;
   HostMatrix<double> a = arrows(n, {}, false, 11);
   HostGraph pattern(n);
@@ -280,7 +280,7 @@ TYPED_TEST(LongRows, OfSpaiAreSolvedByAllThreads) {
   }
 }
 
-TYPED_TEST(LongRows, OfSpaiThatAreRankDeficientHaveTheLeastNorm) {
+TYPED_TEST(LongRows, SpaiGivesRankDeficientColumnsTheLeastNorm) {
   const int n = 641;
   Rows rows(n);
   std::mt19937 random(29);
@@ -327,7 +327,7 @@ void expect_budget(Options options, const HostMatrix<double>& a, const std::stri
   using Space = typename Preconditioner::matrix_type::memory_space::execution_space;
   const Space space;
   const auto device = to_device<Space>(a);
-  options.slab_bytes = 1 << 16;
+  options.workspace_budget = 1 << 16;
   Preconditioner small(options);
   small.symbolic(space, device);
   std::string message;
@@ -339,15 +339,16 @@ void expect_budget(Options options, const HostMatrix<double>& a, const std::stri
   }
   EXPECT_THAT(message, AllOf(HasSubstr(name + ": row " + std::to_string(row) + " (from 0)"),
                              HasSubstr("has " + std::to_string(length) + " entries"),
-                             HasSubstr("slab_bytes = 65536 are allowed"),
-                             HasSubstr("Set slab_bytes = " + std::to_string(bytes_in(message)))));
+                             HasSubstr("workspace_budget = 65536 are allowed"),
+                             HasSubstr("Set workspace_budget = " + std::to_string(bytes_in(message)))));
   const std::int64_t needed = bytes_in(message);
   EXPECT_GE(needed, std::int64_t(length) * length * 4) << "half a matrix of doubles at least";
   EXPECT_LT(peak, needed / 4);
-  options.slab_bytes = needed - 1;
+  options.workspace_budget = needed - 1;
   Preconditioner one_less(options);
-  EXPECT_THAT(message_of<InputError>([&] { one_less.numeric(space, device); }), HasSubstr("slab_bytes"));
-  options.slab_bytes = needed;
+  EXPECT_THAT(message_of<InputError>([&] { one_less.numeric(space, device); }),
+              HasSubstr("workspace_budget"));
+  options.workspace_budget = needed;
   Preconditioner enough(options);
   enough.symbolic(space, device);
   const MemoryPeak memory;
@@ -357,7 +358,7 @@ void expect_budget(Options options, const HostMatrix<double>& a, const std::stri
   EXPECT_EQ(enough.report().breakdowns.count, 0);
 }
 
-TYPED_TEST(LongRows, ObeyTheBudgetOrAreRefusedWithTheOneTheyNeed) {
+TYPED_TEST(LongRows, WorkspaceBudgetIsObeyedOrTheErrorNamesTheNeededOne) {
   const int n = 907;
   const HostMatrix<double> general = arrows(n, {n - 3, n - 2, n - 1}, false, 13),
                            spd = arrows(n, {n - 3, n - 2, n - 1}, true, 13);
@@ -370,11 +371,11 @@ TYPED_TEST(LongRows, ObeyTheBudgetOrAreRefusedWithTheOneTheyNeed) {
       NonsymmetricFsaiOptions(), general, "nonsymmetric_fsai", n - 1, n)));
 }
 
-TYPED_TEST(LongRows, OfSpaiTakeOneColumnsMemory) {
+TYPED_TEST(LongRows, SpaiTakesTheMemoryOfOneColumn) {
   const int n = 400;
   const HostMatrix<double> a = arrows(n, {3, 300}, false, 19);
   SpaiOptions options;
-  options.slab_bytes = 1 << 16;
+  options.workspace_budget = 1 << 16;
   Spai<double, TypeParam> spai(options);
   const auto device = to_device<TypeParam>(a);
   spai.symbolic(TypeParam(), device);
@@ -408,12 +409,12 @@ int expensive_order(double operations_of_cube) {
   return n;
 }
 
-TYPED_TEST(LongRows, AreToldOfBeforeWhereTheyTakeMoreThanAMinute) {
+TYPED_TEST(LongRows, ListenerIsToldBeforeSolvesOfMoreThanAMinute) {
   const TypeParam space;
   const int n = expensive_order<TypeParam>(2.0 / 3), of_cholesky = expensive_order<TypeParam>(1.0 / 3);
   const auto length = [](int entries) { return "has " + std::to_string(entries) + " entries"; };
   IsaiOptions isai_options;
-  isai_options.slab_bytes = std::int64_t(1) << 40;
+  isai_options.workspace_budget = std::int64_t(1) << 40;
   Isai<double, TypeParam> isai(isai_options);
   EXPECT_THAT(told_before(isai, space, plain_arrow(n, 10)),
               AllOf(HasSubstr("isai: the setup's"), HasSubstr("may take "), HasSubstr(" seconds; "),
@@ -423,24 +424,24 @@ TYPED_TEST(LongRows, AreToldOfBeforeWhereTheyTakeMoreThanAMinute) {
   EXPECT_THAT(told_before(factored, space, plain_arrow(of_cholesky, of_cholesky - 1)),
               AllOf(HasSubstr("isai: the setup's"), HasSubstr(length(of_cholesky))));
   FsaiOptions fsai_options;
-  fsai_options.slab_bytes = std::int64_t(1) << 40;
+  fsai_options.workspace_budget = std::int64_t(1) << 40;
   Fsai<double, TypeParam> fsai(fsai_options);
   EXPECT_THAT(told_before(fsai, space, plain_arrow(of_cholesky, of_cholesky - 1)),
               AllOf(HasSubstr("fsai: the setup's"), HasSubstr(length(of_cholesky))));
   NonsymmetricFsaiOptions general_options;
-  general_options.slab_bytes = std::int64_t(1) << 40;
+  general_options.workspace_budget = std::int64_t(1) << 40;
   NonsymmetricFsai<double, TypeParam> general(general_options);
   EXPECT_THAT(told_before(general, space, plain_arrow(n, n - 1)),
               AllOf(HasSubstr("nonsymmetric_fsai: the setup's"), HasSubstr(length(n))));
 }
 
-TYPED_TEST(LongRows, OfSpaiAreToldOfBefore) {
+TYPED_TEST(LongRows, ListenerIsToldBeforeLongColumnsOfSpai) {
   const int n = expensive_order<TypeParam>(4.0 / 3);
   Rows rows(n);
   for (int i = 0; i < n; ++i) rows[i] = {{i, 4}, {7, 1}};
   SpaiOptions options;
-  options.column_bytes = std::int64_t(1) << 40;
-  HostGraph pattern(n);  // of other columns the diagonal alone
+  options.memory_budget = std::int64_t(1) << 40;
+  HostGraph pattern(n);  // other columns have only the diagonal
   for (int i = 0; i < n; ++i)
     pattern[i] = i == 7 ? std::vector<int>{7} : std::vector<int>{std::min(i, 7), std::max(i, 7)};
   Spai<double, TypeParam> spai(options);
@@ -449,7 +450,7 @@ TYPED_TEST(LongRows, OfSpaiAreToldOfBefore) {
               AllOf(HasSubstr("spai: the setup's"), HasSubstr("has " + std::to_string(n) + " entries")));
 }
 
-TYPED_TEST(LongRows, ThatAreShortAreNotToldOf) {
+TYPED_TEST(LongRows, ListenerIsNotToldOfShortRows) {
   Isai<double, TypeParam> isai;
   isai.set_listener([](const std::string& text) { ADD_FAILURE() << text; });
   set_up(isai, TypeParam(), plain_arrow(300, 10));
@@ -470,7 +471,7 @@ HostGraph without_centre(int n, int centre, bool lower) {
 }
 
 /// Reading a dense row for each row that meets it would take 10^10 steps and more.
-TYPED_TEST(LongRows, AreNotReadByEachRowThatMeetsThem) {
+TYPED_TEST(LongRows, LongRowIsNotReadByEachRowThatMeetsIt) {
   const TypeParam space;
   const int n = 400000;
   for (const int centre : {0, n / 2}) {
@@ -499,8 +500,8 @@ TYPED_TEST(LongRows, AreNotReadByEachRowThatMeetsThem) {
   }
 }
 
-/// Of a triangle with two dense rows: a row that meets both subtracts the second at one place.
-TYPED_TEST(LongRows, OfATriangleAreNotReadByEachRowThatMeetsThem) {
+/// A triangle with two dense rows: a row that meets both subtracts the second at one place.
+TYPED_TEST(LongRows, LongRowOfATriangleIsNotReadByEachRowThatMeetsIt) {
   const int n = 400000, first = n / 2, second = first + 1;
   Rows rows(n);
   HostGraph pattern(n);
@@ -543,7 +544,7 @@ TYPED_TEST(LongRows, OfATriangleAreNotReadByEachRowThatMeetsThem) {
 }
 
 /// Where the long row's columns do not matter, as growth ends before they are candidates.
-TYPED_TEST(LongRows, AreNotReadByEachAdaptiveRow) {
+TYPED_TEST(LongRows, LongRowIsNotReadByEachAdaptiveRow) {
   if (!is_host_space<TypeParam>) GTEST_SKIP() << "a GPU's rows read them";
   const int n = 400000;
   for (const int centre : {0, n / 2}) {
@@ -567,7 +568,7 @@ TYPED_TEST(LongRows, AreNotReadByEachAdaptiveRow) {
 
 /// Rows that are put off give what is read at once: where they are met in the end, the candidates are the
 /// same.
-TYPED_TEST(LongRows, OfAnAdaptivePatternGrowItAsTheTextbookDoes) {
+TYPED_TEST(LongRows, AdaptiveFsaiGrowsThemAsTheReferenceDoes) {
   const int n = 1300;
   const HostMatrix<double> a = arrows(n, {2, 40}, true, 23);
   for (const double step_tolerance : {0.0, 0.05}) {

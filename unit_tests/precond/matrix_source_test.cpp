@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What preconditioners make of what a MatrixSource knows, and what they find in a pattern before the values.
+// The use of the knowledge of a MatrixSource by preconditioners, and their work on a pattern before the
+// values.
 #include "testing/host_matrix.hpp"
 #include "testing/spaces.hpp"
 #include "testing/spd_matrices.hpp"
@@ -148,15 +149,13 @@ std::vector<std::string> notes_with_nodes(const Source<Space>& source, int limit
 TYPED_TEST(SetupSourceTest, NodesAreTheSupernodesWhereTheirUnknownsAreKnown) {
   const auto a = generate<double>(TypeParam(), "poisson2d:6");  // no two rows are alike
   Source<TypeParam> source = a;
-  const auto nodes = [&](int limit) {
-    return notes_with_nodes<AdaptiveFsai<double, TypeParam>>(source, limit);
-  };
-  EXPECT_THAT(nodes(16), ElementsAre("supernodes: none were found, rows were alone"));
+  const auto nodes = [&](int limit) { return notes_with_nodes<Fsai<double, TypeParam>>(source, limit); };
+  const std::string none = "supernodes: none were found, each row was solved by itself";
+  EXPECT_THAT(nodes(16), Contains(none));
   source.set_unknowns_per_node(3);
-  EXPECT_THAT(nodes(16), ElementsAre("supernodes: 12, mean size 3"));
-  EXPECT_THAT(nodes(2), ElementsAre("supernodes: none were found, rows were alone"));
-  const auto of_fsai = notes_with_nodes<Fsai<double, TypeParam>>(source, 3);
-  EXPECT_THAT(of_fsai, Contains(HasSubstr("supernodes: 12, mean size 3")));
+  EXPECT_THAT(nodes(16), Contains(HasSubstr("supernodes: 12, mean size 3")));
+  EXPECT_THAT(nodes(3), Contains(HasSubstr("supernodes: 12, mean size 3")));
+  EXPECT_THAT(nodes(2), Contains(none));
 }
 
 // ------------------------------------------------------------------- the adaptive FSAI's work on the pattern
@@ -164,14 +163,13 @@ TYPED_TEST(SetupSourceTest, NodesAreTheSupernodesWhereTheirUnknownsAreKnown) {
 AdaptiveFsaiOptions with_pattern_work(Reuse reuse = Reuse::none) {
   AdaptiveFsaiOptions options;
   options.initial_power = 2;
-  options.block_size = 0;
   options.max_steps = 3;
   options.reuse = reuse;
   return options;
 }
 
 bool is_pattern_work(const std::string& kernel) {
-  for (const char* of : {"power", "supernodes", "equal_rows"})
+  for (const char* of : {"power", "equal_rows"})
     if (kernel.find(std::string("prekond::") + of) != std::string::npos) return true;
   return false;
 }
@@ -192,18 +190,12 @@ TYPED_TEST(SetupSourceTest, SymbolicDoesTheAdaptiveFsaisWorkOnThePattern) {
       const ToolEvents events;
       m.symbolic(space, a);
       EXPECT_THAT(pattern_work(events), Contains("prekond::power::fill_rows"));
-      EXPECT_THAT(pattern_work(events), Contains("prekond::supernodes::compare_rows"));
-      EXPECT_THAT(pattern_work(events), Contains("prekond::supernodes::fill_unions"));
       EXPECT_THAT(pattern_work(events), Contains("prekond::equal_rows::compare"));
     }
     for (int k = 0; k < 3; ++k) {
       const ToolEvents events;
       m.numeric(space, a);
-      if (reuse == Reuse::extend && k > 0) {  // the pattern of G, which is new each time, is united in blocks
-        EXPECT_THAT(pattern_work(events), Not(Contains("prekond::power::fill_rows")));
-      } else {
-        EXPECT_THAT(pattern_work(events), IsEmpty()) << "numeric phase " << k;
-      }
+      EXPECT_THAT(pattern_work(events), IsEmpty()) << "numeric phase " << k;
     }
   }
 }
@@ -218,21 +210,18 @@ HostMatrix<double> fresh(const AdaptiveFsaiOptions& options, const HostMatrix<do
 TYPED_TEST(SetupSourceTest, NumericSeesWhereThePatternIsAnother) {
   const TypeParam space;
   const HostMatrix<double> first = random_spd(60, 0.1, 3), other = random_spd(60, 0.2, 4);
-  for (const int block_size : {1, 0}) {
-    AdaptiveFsaiOptions options = with_pattern_work();
-    options.block_size = block_size;
-    AdaptiveFsai<double, TypeParam> m(options);
-    const auto notes = [&](const HostMatrix<double>& a) {
-      m.numeric(space, to_device<TypeParam>(a));
-      return m.report().notes;
-    };
-    m.symbolic(space, to_device<TypeParam>(first));
-    EXPECT_THAT(notes(other), Contains(HasSubstr("another pattern than symbolic")));
-    EXPECT_TRUE(to_host(m.factor()) == fresh<TypeParam>(options, other));
-    EXPECT_THAT(notes(other), Not(Contains(HasSubstr("another pattern than symbolic"))));
-    EXPECT_THAT(notes(first), Contains(HasSubstr("another pattern than symbolic")));
-    EXPECT_TRUE(to_host(m.factor()) == fresh<TypeParam>(options, first));
-  }
+  const AdaptiveFsaiOptions options = with_pattern_work();
+  AdaptiveFsai<double, TypeParam> m(options);
+  const auto notes = [&](const HostMatrix<double>& a) {
+    m.numeric(space, to_device<TypeParam>(a));
+    return m.report().notes;
+  };
+  m.symbolic(space, to_device<TypeParam>(first));
+  EXPECT_THAT(notes(other), Contains(HasSubstr("another pattern than symbolic")));
+  EXPECT_TRUE(to_host(m.factor()) == fresh<TypeParam>(options, other));
+  EXPECT_THAT(notes(other), Not(Contains(HasSubstr("another pattern than symbolic"))));
+  EXPECT_THAT(notes(first), Contains(HasSubstr("another pattern than symbolic")));
+  EXPECT_TRUE(to_host(m.factor()) == fresh<TypeParam>(options, first));
 }
 
 TYPED_TEST(SetupSourceTest, AKeptPatternIsSolvedOnWithTheRowsOfTheMatrixThatIsGiven) {

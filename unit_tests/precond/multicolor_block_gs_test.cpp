@@ -10,7 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <prekond/core/error.hpp>
-#include <prekond/precond/multicolor_block_gs.hpp>
+#include <prekond/precond/multicolor.hpp>
 
 #include <cmath>
 
@@ -237,7 +237,7 @@ TYPED_TEST(MulticolorBlockGsTest, ApplicationsNeitherAllocateNorFence) {
   EXPECT_THAT(events.fences(), IsEmpty());
 }
 
-TYPED_TEST(MulticolorBlockGsTest, NoRowsAreNoCase) {
+TYPED_TEST(MulticolorBlockGsTest, MatricesWithoutRows) {
   MulticolorBlockGs<double, TypeParam> m;
   m.numeric(TypeParam(), to_device<TypeParam>(HostMatrix<double>()));
   EXPECT_EQ(m.num_rows(), 0);

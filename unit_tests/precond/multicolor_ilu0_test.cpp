@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 #include <prekond/core/error.hpp>
 #include <prekond/matrix/io/matrix_market.hpp>
-#include <prekond/precond/multicolor_ilu0.hpp>
+#include <prekond/precond/multicolor.hpp>
 #include <prekond/precond/registry.hpp>
 
 #include <filesystem>
@@ -96,7 +96,7 @@ TYPED_TEST(MulticolorIlu0Test, IcIsSymmetricToTheLastBitInEveryStorage) {
   }
 }
 
-TYPED_TEST(MulticolorIlu0Test, OfATriangleOrTwoColoursItIsExact) {
+TYPED_TEST(MulticolorIlu0Test, ExactForTrianglesAndTwoColours) {
   // Two colours and one row of the second: nothing is dropped.
   const TypeParam space;
   Dense star(30, std::vector<double>(30, 0));
@@ -132,7 +132,7 @@ TYPED_TEST(MulticolorIlu0Test, OfATriangleOrTwoColoursItIsExact) {
   }
 }
 
-TYPED_TEST(MulticolorIlu0Test, ACircuitsRowsOfManyEntriesComeLast) {
+TYPED_TEST(MulticolorIlu0Test, LongRowsOfACircuitAreNumberedLast) {
   const auto file = std::filesystem::path(PREKOND_MATRICES) / "general" / "memplus.mtx.gz";
   if (!std::filesystem::exists(file)) GTEST_SKIP() << "no matrix at " << file;
   const HostMatrix<double> a = to_host(read_matrix_market<double>(file.string()));
@@ -169,7 +169,7 @@ TYPED_TEST(MulticolorIlu0Test, PivotsThatBreakDownAreReplacedAndCounted) {
   }
 }
 
-TYPED_TEST(MulticolorIlu0Test, WhatIsNotFiniteLeavesAFinitePreconditioner) {
+TYPED_TEST(MulticolorIlu0Test, NonfiniteEntriesGiveAFinitePreconditioner) {
   const TypeParam space;
   auto host = random_general(67, 0.2, 3);
   host.values[host.row_ptrs[11]] = std::nan("");
@@ -184,7 +184,7 @@ TYPED_TEST(MulticolorIlu0Test, WhatIsNotFiniteLeavesAFinitePreconditioner) {
   for (const double value : applied_to<double, TypeParam>(m, waves_of(67))) EXPECT_TRUE(std::isfinite(value));
 }
 
-TYPED_TEST(MulticolorIlu0Test, IcRefusesWhatIsNotSymmetricPositive) {
+TYPED_TEST(MulticolorIlu0Test, IcRefusesNonpositiveDiagonals) {
   const TypeParam space;
   MulticolorIlu0Options options;
   options.kind = IncompleteKind::ic;
@@ -216,7 +216,7 @@ TYPED_TEST(MulticolorIlu0Test, NumericTakesNewValues) {
   }
 }
 
-TYPED_TEST(MulticolorIlu0Test, SparsifiedColoursDropWhatIsWithinThem) {
+TYPED_TEST(MulticolorIlu0Test, SparsifiedColoursDropEntriesWithinThem) {
   const TypeParam space;
   const auto host = random_general(129, 0.2, 8);
   MulticolorIlu0Options options;

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "precond/triangular/values.hpp"
+#include "precond/triangular/scaled_triangles.hpp"
 #include "testing/multicolor_cases.hpp"
 #include "testing/one_thread.hpp"
 #include "testing/reference_cg.hpp"
@@ -8,9 +8,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <prekond/core/error.hpp>
-#include <prekond/pattern/sparsified_coloring.hpp>
-#include <prekond/precond/multicolor_gs.hpp>
-#include <prekond/precond/multicolor_ssor.hpp>
+#include <prekond/pattern/coloring.hpp>
+#include <prekond/precond/multicolor.hpp>
 #include <prekond/precond/registry.hpp>
 
 #include <limits>
@@ -86,23 +85,19 @@ TYPED_TEST(MulticolorTest, SsorIsTheSymmetricRelaxation) {
   const TypeParam space;
   const auto a = to_device<TypeParam>(generated("elasticity3d:4"));
   for (const int sweeps : {1, 3}) {
-    MulticolorSsorOptions options;
+    MulticolorGsOptions options = MulticolorGsOptions::symmetric();
     options.sweeps = sweeps;
     options.omega = 1.3;
-    MulticolorGsOptions same;
-    same.sweeps = sweeps;
-    same.omega = 1.3;
-    same.direction = SweepDirection::symmetric;
-    MulticolorSsor<double, TypeParam> ssor(options);
-    MulticolorGs<double, TypeParam> gs(same);
-    EXPECT_TRUE(ssor.is_symmetric()) << "of symmetric matrices";
-    ssor.numeric(space, a);
+    MulticolorGs<double, TypeParam> gs(options);
+    const auto ssor = create_preconditioner<double, TypeParam>(
+        "multicolor_ssor", {{"sweeps", std::int64_t(sweeps)}, {"omega", 1.3}});
+    EXPECT_TRUE(ssor->is_symmetric()) << "of symmetric matrices";
+    ssor->numeric(space, a);
     gs.numeric(space, a);
-    EXPECT_EQ(ssor.name(), "multicolor_ssor");
-    EXPECT_EQ(ssor.options().omega, 1.3);
-    EXPECT_EQ(ssor.report().apply_flops, gs.report().apply_flops);
-    const auto b = waves_of(ssor.num_rows());
-    EXPECT_EQ((applied_to<double, TypeParam>(ssor, b)), (applied_to<double, TypeParam>(gs, b)));
+    EXPECT_EQ(ssor->name(), "multicolor_ssor");
+    EXPECT_EQ(ssor->report().apply_flops, gs.report().apply_flops);
+    const auto b = waves_of(gs.num_rows());
+    EXPECT_EQ((applied_to<double, TypeParam>(*ssor, b)), (applied_to<double, TypeParam>(gs, b)));
   }
 }
 
@@ -112,10 +107,10 @@ TYPED_TEST(MulticolorTest, SymmetricSweepsArePositiveDefinite) {
     for (const int sweeps : {1, 2, 4})
       for (const double omega : {0.2, 1.0, 1.9}) {
         const auto host = generated(spec);
-        MulticolorSsorOptions options;
+        MulticolorGsOptions options = MulticolorGsOptions::symmetric();
         options.sweeps = sweeps;
         options.omega = omega;
-        MulticolorSsor<double, TypeParam> m(options);
+        MulticolorGs<double, TypeParam> m(options);
         m.numeric(space, to_device<TypeParam>(host));
         const auto n = static_cast<std::size_t>(host.num_rows);
         std::vector<std::vector<double>> identity(n, std::vector<double>(n, 0));
@@ -134,13 +129,13 @@ TYPED_TEST(MulticolorTest, SymmetricSweepsArePositiveDefinite) {
       }
 }
 
-TYPED_TEST(MulticolorTest, OfAMatrixThatMayBeNonsymmetricItIsNotSymmetric) {
+TYPED_TEST(MulticolorTest, SymmetryIsUnknownOnceThereIsAMatrix) {
   const TypeParam space;
   const auto host = random_general(40, 0.2, 6);
   MulticolorGsOptions options;
   options.direction = SweepDirection::symmetric;
   MulticolorGs<double, TypeParam> gs(options);
-  MulticolorSsor<double, TypeParam> ssor;
+  MulticolorGs<double, TypeParam> ssor(MulticolorGsOptions::symmetric());
   for (MulticolorGs<double, TypeParam>* m : {&gs, static_cast<MulticolorGs<double, TypeParam>*>(&ssor)}) {
     m->numeric(space, to_device<TypeParam>(host));
     EXPECT_FALSE(m->is_symmetric()) << "an adapter would apply M^-1 for its transpose";
@@ -163,9 +158,9 @@ TYPED_TEST(MulticolorTest, TrianglesOfASymmetricMatrixAreTransposesToTheLastBit)
       if (host.col_idxs[k] < i) host.values[k] = host(host.col_idxs[k], i);
   const auto a = to_device<TypeParam>(host);
   const auto pattern =
-      impl::relaxation::make_color_pattern<TypeParam>(space, a, color_graph<TypeParam>(space, a));
+      impl::sweeps::make_grouped_triangles<TypeParam>(space, a, color_graph<TypeParam>(space, a));
   Report report;
-  const auto factors = impl::relaxation::fill_triangles<double, TypeParam>(space, a, pattern, 1.3, report);
+  const auto factors = impl::sweeps::fill_triangles<double, TypeParam>(space, a, pattern, 1.3, report);
   const auto entries = [](const CsrGraph<TypeParam>& graph, const Vector<double, TypeParam>& values,
                           bool transposed) {
     const auto row_ptrs = to_vector(graph.row_ptrs);
@@ -185,7 +180,7 @@ TYPED_TEST(MulticolorTest, StorageRoundsTheTriangles) {
   const TypeParam space;
   const auto host = generated("elasticity3d:5");
   const auto b = waves_of(host.num_rows);
-  MulticolorSsorOptions options;
+  MulticolorGsOptions options = MulticolorGsOptions::symmetric();
   std::int64_t bytes = 0;
   const std::pair<Storage, double> storages[] = {{Storage::full, 1e-14},
                                                  {Storage::single_precision, 1e-6},
@@ -193,7 +188,7 @@ TYPED_TEST(MulticolorTest, StorageRoundsTheTriangles) {
                                                  {Storage::bfloat16, 4e-2}};
   for (const auto& [storage, tolerance] : storages) {
     options.storage = storage;
-    MulticolorSsor<double, TypeParam> m(options);
+    MulticolorGs<double, TypeParam> m(options);
     m.numeric(space, to_device<TypeParam>(host));
     const auto expected = reference_sweeps(host, to_vector(m.coloring().colors), b, true, true, 1, 1.0);
     const double difference = relative_difference(applied_to<double, TypeParam>(m, b), expected);
@@ -206,12 +201,12 @@ TYPED_TEST(MulticolorTest, StorageRoundsTheTriangles) {
       bytes = m.report().bytes;
     }
   }
-  // What half cannot hold is cut to its largest number, beside the diagonal scaled to 1.
+  // Half cuts entries that it cannot hold to its largest number; the diagonal is scaled to 1.
   const double most = 65504e-9;
   const auto wide = sparse<double>({{1e-9, 1}, {-1, 1e-9}}),
              cut = sparse<double>({{1e-9, most}, {-most, 1e-9}});
   options.storage = Storage::half;
-  MulticolorSsor<double, TypeParam> m(options);
+  MulticolorGs<double, TypeParam> m(options);
   m.numeric(space, to_device<TypeParam>(wide));
   const std::vector<double> ones = {1, 1};
   EXPECT_LE(relative_difference(applied_to<double, TypeParam>(m, ones),
@@ -266,10 +261,10 @@ TYPED_TEST(MulticolorTest, AnotherPatternThanSymbolicsIsRefused) {
   for (const double sparsify : {0.0, 0.5})
     for (const Reuse reuse : {Reuse::pattern, Reuse::none}) {
       SCOPED_TRACE("sparsify " + std::to_string(sparsify) + ", reuse " + std::to_string(int(reuse)));
-      MulticolorSsorOptions options;
+      MulticolorGsOptions options = MulticolorGsOptions::symmetric();
       options.sparsify = sparsify;
       options.reuse = reuse;
-      MulticolorSsor<double, TypeParam> m(options);
+      MulticolorGs<double, TypeParam> m(options);
       m.symbolic(space, to_device<TypeParam>(host));
       if (sparsify == 0) {
         EXPECT_THAT(message_of<InputError>([&] { m.numeric(space, to_device<TypeParam>(other)); }),
@@ -304,7 +299,7 @@ TYPED_TEST(MulticolorTest, LargeColoursOfLongRows) {
       }
 }
 
-TYPED_TEST(MulticolorTest, ColoursOfTheUsersAndEntriesWithinThem) {
+TYPED_TEST(MulticolorTest, UserColoursAndEntriesWithinThem) {
   const TypeParam space;
   const auto host = random_general(67, 0.15, 3);
   std::vector<int> colors(67);
@@ -342,9 +337,9 @@ TYPED_TEST(MulticolorTest, SparsifiedColoursAreFoundByNumeric) {
   for (int i = 0; i < 60; ++i) a[i][i] = 3;
   const auto host = sparse(a);
   const auto device = to_device<TypeParam>(host);
-  MulticolorSsorOptions options;
+  MulticolorGsOptions options = MulticolorGsOptions::symmetric();
   options.sparsify = 0.1;
-  MulticolorSsor<double, TypeParam> m(options);
+  MulticolorGs<double, TypeParam> m(options);
   m.symbolic(space, device);
   EXPECT_EQ(m.coloring().num_colors, 0);
   m.numeric(space, device);
@@ -358,17 +353,17 @@ TYPED_TEST(MulticolorTest, SparsifiedColoursAreFoundByNumeric) {
                           reference_sweeps(host, to_vector(m.coloring().colors), b, true, true, 1, 1.0)),
       1e-14);
   options.max_colors = 60;
-  MulticolorSsor<double, TypeParam> all(options);
+  MulticolorGs<double, TypeParam> all(options);
   all.numeric(space, device);
   EXPECT_EQ(all.coloring().num_colors, 60);
   options.max_colors = 2;
   options.sparsify_rounds = 0;
-  MulticolorSsor<double, TypeParam> none(options);
+  MulticolorGs<double, TypeParam> none(options);
   none.numeric(space, device);
   EXPECT_EQ(none.coloring().num_colors, 60);
 }
 
-TYPED_TEST(MulticolorTest, NumericTakesNewValuesAndReuseSaysOfTheColours) {
+TYPED_TEST(MulticolorTest, NumericTakesNewValuesAndReuseKeepsTheColours) {
   const TypeParam space;
   const auto host = random_spd(67, 0.15, 4);
   auto changed = host;  // other edges are weak
@@ -377,10 +372,10 @@ TYPED_TEST(MulticolorTest, NumericTakesNewValuesAndReuseSaysOfTheColours) {
       if (host.col_idxs[k] != i && i * host.col_idxs[k] % 3 == 0) changed.values[k] *= 0.01;
   const auto b = waves_of(67);
   for (const Reuse reuse : {Reuse::pattern, Reuse::none}) {
-    MulticolorSsorOptions options;
+    MulticolorGsOptions options = MulticolorGsOptions::symmetric();
     options.reuse = reuse;
     options.sparsify = 0.5;
-    MulticolorSsor<double, TypeParam> m(options), fresh(options);
+    MulticolorGs<double, TypeParam> m(options), fresh(options);
     m.numeric(space, to_device<TypeParam>(host));
     EXPECT_FALSE(m.report().pattern_kept);
     m.numeric(space, to_device<TypeParam>(changed));
@@ -408,7 +403,7 @@ TYPED_TEST(MulticolorTest, RowsThatBreakDownAreCountedAndFinite) {
     EXPECT_EQ(m.report().breakdowns.first_pivot, 0);
     EXPECT_THAT(m.report().breakdowns.action, HasSubstr("took their largest entry"));
     for (std::size_t k = host.row_ptrs[20]; k < host.row_ptrs[21]; ++k)
-      if (host.col_idxs[k] == 20) host.values[k] = 1;  // the largest beside it, in size
+      if (host.col_idxs[k] == 20) host.values[k] = 1;  // the largest magnitude next to it
     const auto b = waves_of(81);
     EXPECT_LE(
         relative_difference(applied_to<double, TypeParam>(m, b),
@@ -432,7 +427,7 @@ TYPED_TEST(MulticolorTest, RowsThatBreakDownAreCountedAndFinite) {
   EXPECT_EQ(m.report().breakdowns.first_row, 1);
 }
 
-TYPED_TEST(MulticolorTest, SmallPartsAndNone) {
+TYPED_TEST(MulticolorTest, DiagonalAndEmptyMatrices) {
   const TypeParam space;
   for (const int n : {0, 1}) {
     HostMatrix<double> host;
@@ -443,7 +438,7 @@ TYPED_TEST(MulticolorTest, SmallPartsAndNone) {
       host.values = {4, 7};
       host.row_ptrs = {0, 2};
     }
-    MulticolorSsor<double, TypeParam> m;
+    MulticolorGs<double, TypeParam> m(MulticolorGsOptions::symmetric());
     m.symbolic(space, to_device<TypeParam>(host));
     m.numeric(space, to_device<TypeParam>(host));
     EXPECT_EQ(m.num_rows(), n);
@@ -455,8 +450,8 @@ TYPED_TEST(MulticolorTest, SmallPartsAndNone) {
 
 TYPED_TEST(MulticolorTest, AnApplicationIsAKernelAColourWithoutFences) {
   const TypeParam space;
-  const auto count = [&](const char* spec, const MulticolorSsorOptions& options) {
-    MulticolorSsor<double, TypeParam> m(options);
+  const auto count = [&](const char* spec, const MulticolorGsOptions& options) {
+    MulticolorGs<double, TypeParam> m(options);
     m.numeric(space, to_device<TypeParam>(generated(spec)));
     const MultiVector<double, TypeParam> x("x", m.num_rows(), 2), y("y", m.num_rows(), 2);
     const auto workspace = m.make_workspace(space, 2);
@@ -469,7 +464,7 @@ TYPED_TEST(MulticolorTest, AnApplicationIsAKernelAColourWithoutFences) {
       EXPECT_THAT(label, HasSubstr("prekond::multicolor_ssor::apply"));
     return static_cast<int>(events.kernels().size());
   };
-  MulticolorSsorOptions options;
+  MulticolorGsOptions options = MulticolorGsOptions::symmetric();
   EXPECT_EQ(count("poisson3d:23", options), 4);
   EXPECT_EQ(count("poisson3d:4", options), 2) << "small colours, a launch for all of them";
   options.sweeps = 3;
@@ -478,13 +473,13 @@ TYPED_TEST(MulticolorTest, AnApplicationIsAKernelAColourWithoutFences) {
 
 TYPED_TEST(MulticolorTest, AWorkspaceOfAnotherSizeIsRefused) {
   const TypeParam space;
-  MulticolorSsor<double, TypeParam> m;
+  MulticolorGs<double, TypeParam> m(MulticolorGsOptions::symmetric());
   m.numeric(space, to_device<TypeParam>(generated("poisson2d:7")));
   const MultiVector<double, TypeParam> x("x", 49, 2), y("y", 49, 2);
   const auto narrow = m.make_workspace(space, 1);
   EXPECT_THAT(message_of<std::logic_error>([&] { m.apply(space, x, y, *narrow); }),
               HasSubstr("made for fewer vectors"));
-  MulticolorSsor<double, TypeParam> smaller;
+  MulticolorGs<double, TypeParam> smaller(MulticolorGsOptions::symmetric());
   smaller.numeric(space, to_device<TypeParam>(generated("poisson2d:6")));
   const auto shorter = smaller.make_workspace(space, 2);
   EXPECT_THAT(message_of<std::logic_error>([&] { m.apply(space, x, y, *shorter); }),
@@ -493,14 +488,13 @@ TYPED_TEST(MulticolorTest, AWorkspaceOfAnotherSizeIsRefused) {
 
 TYPED_TEST(MulticolorTest, OptionsAreChecked) {
   using Gs = MulticolorGs<double, TypeParam>;
-  using Ssor = MulticolorSsor<double, TypeParam>;
   for (const double omega : {0.0, 2.0}) {
     MulticolorGsOptions gs;
     gs.omega = omega;
     EXPECT_THAT(message_of<OptionError>([&] { Gs{gs}; }), HasSubstr("multicolor_gs: omega has to be"));
-    MulticolorSsorOptions ssor;
+    MulticolorGsOptions ssor = MulticolorGsOptions::symmetric();
     ssor.omega = omega;
-    EXPECT_THAT(message_of<OptionError>([&] { Ssor{ssor}; }), HasSubstr("multicolor_ssor: omega has to be"));
+    EXPECT_THAT(message_of<OptionError>([&] { Gs{ssor}; }), HasSubstr("multicolor_ssor: omega has to be"));
   }
   MulticolorGsOptions gs;
   gs.reuse = Reuse::extend;
@@ -532,11 +526,11 @@ TYPED_TEST(MulticolorTest, SameBitsForAnyThreads) {
         std::vector<std::vector<double>> results;
         std::vector<std::vector<int>> colors;
         for (const TypeParam& space : {TypeParam(), of_one_thread<TypeParam>()}) {
-          MulticolorSsorOptions options;
+          MulticolorGsOptions options = MulticolorGsOptions::symmetric();
           options.sweeps = 2;
           options.two_colors = false;
           options.order = order;
-          MulticolorSsor<double, TypeParam> m(options);
+          MulticolorGs<double, TypeParam> m(options);
           m.numeric(space, a);
           const auto b = to_device<TypeParam>(waves_of(host.num_rows));
           const Vector<double, TypeParam> y("y", host.num_rows);

@@ -194,7 +194,7 @@ TYPED_TEST(NonsymmetricFsaiTest, ItsPatternDoesNotGrow) {
   EXPECT_THROW((NonsymmetricFsai<double, TypeParam>(options)), OptionError);
 }
 
-TYPED_TEST(NonsymmetricFsaiTest, EveryRowAndColumnIsTheTextbooks) {
+TYPED_TEST(NonsymmetricFsaiTest, EveryRowAndColumnIsThatOfTheReference) {
   for (const Case& test : general_matrices()) {
     for (int power = 0; power <= 3; ++power) {
       SCOPED_TRACE(test.name + ", power " + std::to_string(power));
@@ -314,7 +314,7 @@ HostGraph rows_of_length(int n, int length) {
   return rows;
 }
 
-TYPED_TEST(NonsymmetricFsaiTest, RowsOfOneLengthBesideTheEdgesOfEveryBin) {
+TYPED_TEST(NonsymmetricFsaiTest, RowsOfOneLengthAroundTheEdgesOfEveryBin) {
   std::vector<int> lengths = {1, 2, 7, 20, 110, 300};
   for (int edge : {8, 16, 24, 32, 40, 48, 64, 80, 96, 128, 160, 192, 256}) {
     lengths.push_back(edge);
@@ -357,7 +357,7 @@ TYPED_TEST(NonsymmetricFsaiTest, ALeadingBlockOfZerosIsSolvedByPivoting) {
   for (const NonsymmetricFsaiOptions& options : both_precisions()) {
     Report report;
     const auto g = factor<TypeParam>(a, options, &report);
-    // Row 0 has a_00 = 0 alone; row 1's leading block is singular: both become 1.
+    // Row 0 has only a_00 = 0; row 1's leading block is singular: both become 1.
     EXPECT_EQ(report.breakdowns.count, 2);
     EXPECT_EQ(report.breakdowns.first_row, 0);
     EXPECT_THAT(report.breakdowns.action, HasSubstr("2 fell back to the diagonal"));
@@ -633,7 +633,7 @@ TYPED_TEST(NonsymmetricFsaiTest, AFailedNumericLeavesTheFactorsAsTheyWere) {
   NonsymmetricFsaiOptions options = in_double(3);
   options.reuse = Reuse::none;
   options.prefilter = 0.05;
-  options.pattern_bytes = 10000;
+  options.memory_budget = 10000;
   HostMatrix<double> diagonal = a;
   for (int i = 0; i < a.num_rows; ++i)
     for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k)
@@ -674,7 +674,7 @@ TYPED_TEST(NonsymmetricFsaiTest, SameBitsTwiceAndInSlabsOfAnySize) {
       options.postfilter = 0.02;
       const auto once = factor<TypeParam>(a, options);
       EXPECT_TRUE(once == factor<TypeParam>(a, options));
-      options.slab_bytes = 1 << 18;  // one of the longest rows
+      options.workspace_budget = 1 << 18;  // one of the longest rows
       EXPECT_TRUE(once == factor<TypeParam>(a, options));
     }
   }
@@ -729,8 +729,8 @@ TYPED_TEST(NonsymmetricFsaiTest, TheRegistryBuildsItWithEveryOption) {
                              {"postfilter", 0.03},
                              {"setup_scalar", std::string("double")},
                              {"reuse", std::string("none")},
-                             {"pattern_bytes", std::int64_t(1) << 30},
-                             {"slab_bytes", std::int64_t(1) << 20},
+                             {"memory_budget", std::int64_t(1) << 30},
+                             {"workspace_budget", std::int64_t(1) << 20},
                              {"storage", std::string("half")},
                              {"storage_format", std::string("jad")}};
   const auto built = create_preconditioner<double, TypeParam>("nonsymmetric_fsai", options);
@@ -748,7 +748,7 @@ TYPED_TEST(NonsymmetricFsaiTest, TheRegistryBuildsItWithEveryOption) {
   EXPECT_THAT(refuse({{"pover", std::int64_t(2)}}), AllOf(HasSubstr("pover"), HasSubstr("'power'")));
   EXPECT_THAT(refuse({{"prefilter", 1.5}}), HasSubstr("prefilter"));
   EXPECT_THAT(refuse({{"postfilter", -0.5}}), HasSubstr("postfilter"));
-  EXPECT_THAT(refuse({{"slab_bytes", std::int64_t(1000)}}), HasSubstr("slab_bytes"));
+  EXPECT_THAT(refuse({{"workspace_budget", std::int64_t(1000)}}), HasSubstr("workspace_budget"));
 }
 
 TYPED_TEST(NonsymmetricFsaiTest, TheRegistrysPropertyIsThePreconditioners) {

@@ -8,7 +8,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <prekond/core/error.hpp>
-#include <prekond/precond/par_ic.hpp>
 #include <prekond/precond/par_ilu.hpp>
 #include <prekond/precond/registry.hpp>
 
@@ -23,12 +22,16 @@ template <class Space>
 class ParIluTest : public ::testing::Test {};
 TYPED_TEST_SUITE(ParIluTest, TestSpaces, SpaceNames);
 
-template <class Options>
-Options with_sweeps(int sweeps, int level = 0) {
-  Options options;
+ParIluOptions with_sweeps(int sweeps, int level = 0) {
+  ParIluOptions options;
   options.raise_shift = false;
   options.sweeps = sweeps;
   options.level = level;
+  return options;
+}
+ParIluOptions ic_with_sweeps(int sweeps, int level = 0) {
+  ParIluOptions options = with_sweeps(sweeps, level);
+  options.kind = IncompleteKind::ic;
   return options;
 }
 
@@ -59,14 +62,13 @@ void expect_factors(const HostFactors<double>& found, const ReferenceIlu& expect
 }
 
 /// Pattern, factors, what is counted and noted, and M^-1 b, against the sequential sweeps.
-template <template <class, class> class Method, class Scalar, class Space>
-void check_sweeps(const Case& test, const typename Method<Scalar, Space>::options_type& options,
-                  double tolerance) {
-  constexpr bool symmetric = std::is_same_v<typename Method<Scalar, Space>::options_type, ParIcOptions>;
+template <class Scalar, class Space>
+void check_sweeps(const Case& test, const ParIluOptions& options, double tolerance) {
+  const bool symmetric = options.kind == IncompleteKind::ic;
   SCOPED_TRACE(test.name + ", level " + std::to_string(options.level) + ", sweeps " +
                std::to_string(options.sweeps));
   const auto host = convert<Scalar>(test.matrix);
-  Method<Scalar, Space> m(options);
+  ParIlu<Scalar, Space> m(options);
   const auto found = factored<Scalar, Space>(m, host);
   const auto expected = reference_par_ilu(
       host, options.level, symmetric ? ReferenceKind::ic : ReferenceKind::ilu, options.sweeps, options.shift);
@@ -91,26 +93,25 @@ void check_sweeps(const Case& test, const typename Method<Scalar, Space>::option
 TYPED_TEST(ParIluTest, SweepsEqualTheSequentialOnes) {
   for (const int sweeps : {0, 1, 4}) {
     for (const Case& test : relaxation_matrices())
-      check_sweeps<ParIlu, double, TypeParam>(test, with_sweeps<ParIluOptions>(sweeps), 1e-12);
+      check_sweeps<double, TypeParam>(test, with_sweeps(sweeps), 1e-12);
     for (const Case& test : general_matrices()) {
-      check_sweeps<ParIlu, double, TypeParam>(test, with_sweeps<ParIluOptions>(sweeps, 2), 1e-12);
-      check_sweeps<ParIlu, float, TypeParam>(test, with_sweeps<ParIluOptions>(sweeps), 1e-4);
+      check_sweeps<double, TypeParam>(test, with_sweeps(sweeps, 2), 1e-12);
+      check_sweeps<float, TypeParam>(test, with_sweeps(sweeps), 1e-4);
     }
     for (const Case& test : awkward_ilu_matrices())
-      check_sweeps<ParIlu, double, TypeParam>(test, with_sweeps<ParIluOptions>(sweeps, 1), 1e-9);
+      check_sweeps<double, TypeParam>(test, with_sweeps(sweeps, 1), 1e-9);
   }
 }
 
 TYPED_TEST(ParIluTest, SweepsOfCholeskyEqualTheSequentialOnes) {
   for (const int sweeps : {0, 1, 4}) {
     for (const Case& test : small_matrices()) {
-      check_sweeps<ParIc, double, TypeParam>(test, with_sweeps<ParIcOptions>(sweeps), 1e-12);
-      check_sweeps<ParIc, double, TypeParam>(test, with_sweeps<ParIcOptions>(sweeps, 1), 1e-12);
-      check_sweeps<ParIc, float, TypeParam>(test, with_sweeps<ParIcOptions>(sweeps), 1e-4);
+      check_sweeps<double, TypeParam>(test, ic_with_sweeps(sweeps), 1e-12);
+      check_sweeps<double, TypeParam>(test, ic_with_sweeps(sweeps, 1), 1e-12);
+      check_sweeps<float, TypeParam>(test, ic_with_sweeps(sweeps), 1e-4);
     }
     for (const char* spec : {"poisson3d:23", "elasticity3d:8", "circuit:48"})
-      check_sweeps<ParIc, double, TypeParam>({spec, generated(spec)}, with_sweeps<ParIcOptions>(sweeps),
-                                             1e-12);
+      check_sweeps<double, TypeParam>({spec, generated(spec)}, ic_with_sweeps(sweeps), 1e-12);
   }
 }
 
@@ -131,21 +132,21 @@ TYPED_TEST(ParIluTest, AsManySweepsAsLevelsAreExact) {
       const auto expected = reference_ilu(test.matrix, level, ReferenceKind::ilu);
       const auto fill = reference_fill(test.matrix, level);
       if (expected.replaced > 0) continue;
-      ParIlu<double, TypeParam> m(with_sweeps<ParIluOptions>(levels - 1, level));
+      ParIlu<double, TypeParam> m(with_sweeps(levels - 1, level));
       // Sweeps may grow before they end, and their rounding with them; some more take that away.
       expect_factors(factored(m, test.matrix), expected, fill, 1e-8);
       EXPECT_LE(residuals_of(m.report()).after, 1e-9);
-      ParIlu<double, TypeParam> more(with_sweeps<ParIluOptions>(2 * levels, level));
+      ParIlu<double, TypeParam> more(with_sweeps(2 * levels, level));
       expect_factors(factored(more, test.matrix), expected, fill, 1e-12);
       EXPECT_LE(residuals_of(more.report()).after, 1e-14);
-      ParIlu<double, TypeParam> less(with_sweeps<ParIluOptions>(levels / 2, level));
+      ParIlu<double, TypeParam> less(with_sweeps(levels / 2, level));
       less.numeric(TypeParam(), to_device<TypeParam>(test.matrix));
       later += residuals_of(less.report()).after > 1e-12 ? 1 : 0;
     }
   EXPECT_GT(later, 5);
   for (const Case& test : small_matrices()) {
     SCOPED_TRACE(test.name);
-    ParIc<double, TypeParam> m(with_sweeps<ParIcOptions>(levels_of<TypeParam>(test.matrix, 0) - 1));
+    ParIlu<double, TypeParam> m(ic_with_sweeps(levels_of<TypeParam>(test.matrix, 0) - 1));
     const auto expected = reference_ilu(test.matrix, 0, ReferenceKind::ic);
     if (expected.replaced == 0)
       expect_factors(factored(m, test.matrix), expected, reference_fill(test.matrix, 0), 1e-12);
@@ -154,8 +155,7 @@ TYPED_TEST(ParIluTest, AsManySweepsAsLevelsAreExact) {
 
 TYPED_TEST(ParIluTest, SweepsThatWouldChangeNothingAreLeftOut) {
   const auto host = random_general(23, 0.3, 7);
-  ParIlu<double, TypeParam> m(with_sweeps<ParIluOptions>(1000000)), enough(with_sweeps<ParIluOptions>(46)),
-      less(with_sweeps<ParIluOptions>(45));
+  ParIlu<double, TypeParam> m(with_sweeps(1000000)), enough(with_sweeps(46)), less(with_sweeps(45));
   for (auto* method : {&m, &enough, &less}) method->keep_factors();
   const ToolEvents events;
   m.numeric(TypeParam(), to_device<TypeParam>(host));
@@ -173,32 +173,10 @@ TYPED_TEST(ParIluTest, SweepsThatWouldChangeNothingAreLeftOut) {
   EXPECT_THAT(less.report().notes, Contains(HasSubstr("45 sweeps")));
 }
 
-TYPED_TEST(ParIluTest, AsynchronousSweepsConverge) {
-  for (const char* spec : {"convection_diffusion3d:8", "elasticity3d:3", "circuit:9"}) {
-    SCOPED_TRACE(spec);
-    const auto host = generated(spec);
-    auto options = with_sweeps<ParIluOptions>(100, 1);
-    options.mode = SweepMode::asynchronous;
-    ParIlu<double, TypeParam> m(options);
-    ToolEvents events;
-    const auto found = factored(m, host);
-    EXPECT_THAT(events.kernels(), Contains("prekond::par_ilu::numeric::sweep_in_place"));
-    EXPECT_THAT(events.kernels(), Not(Contains("prekond::par_ilu::numeric::sweep")));
-    expect_factors(found, reference_ilu(host, 1, ReferenceKind::ilu), reference_fill(host, 1), 1e-12);
-    EXPECT_THAT(m.report().notes, Contains(HasSubstr("100 asynchronous sweeps")));
-    if (std::string(spec)[0] == 'c' && std::string(spec)[1] == 'o') continue;
-    auto of_ic = with_sweeps<ParIcOptions>(100);
-    of_ic.mode = SweepMode::asynchronous;
-    ParIc<double, TypeParam> ic(of_ic);
-    expect_factors(factored(ic, host), reference_ilu(host, 0, ReferenceKind::ic), reference_fill(host, 0),
-                   1e-12);
-  }
-}
-
-TYPED_TEST(ParIluTest, SynchronousSweepsHaveTheSameBits) {
+TYPED_TEST(ParIluTest, SweepsHaveTheSameBits) {
   const auto host = random_general(257, 0.03, 9);
   const auto of = [&](const TypeParam& space) {
-    ParIlu<double, TypeParam> m(with_sweeps<ParIluOptions>(3, 1));
+    ParIlu<double, TypeParam> m(with_sweeps(3, 1));
     return factored(m, host, space);
   };
   const auto first = of(TypeParam());
@@ -213,7 +191,7 @@ TYPED_TEST(ParIluTest, ResidualsFallAndSoDoIterations) {
   double last = 1;
   std::vector<std::int64_t> counts;
   for (const int sweeps : {0, 1, 2, 4, 8}) {
-    ParIlu<double, TypeParam> m(with_sweeps<ParIluOptions>(sweeps));
+    ParIlu<double, TypeParam> m(with_sweeps(sweeps));
     m.numeric(TypeParam(), to_device<TypeParam>(host));
     const Residuals noted = residuals_of(m.report());
     EXPECT_LT(noted.after, last) << sweeps;
@@ -251,12 +229,12 @@ TYPED_TEST(ParIluTest, AWarmStartGoesOnFromTheLastFactors) {
                                   }())),
               1e-12);
   };
-  check(with_sweeps<ParIluOptions>(2), [](const ParIluOptions& o) { return ParIlu<double, TypeParam>(o); });
+  check(with_sweeps(2), [](const ParIluOptions& o) { return ParIlu<double, TypeParam>(o); });
   // New values: the sweeps begin nearer to their end.
   auto changed = host;
   for (std::size_t k = 0; k < changed.nnz(); ++k) changed.values[k] *= 1 + 1e-4 * std::sin(double(k));
   const auto residual = [&](bool is_warm) {
-    auto options = with_sweeps<ParIluOptions>(3);
+    auto options = with_sweeps(3);
     options.warm_start = is_warm;
     ParIlu<double, TypeParam> m(options);
     m.numeric(TypeParam(), a);
@@ -265,7 +243,7 @@ TYPED_TEST(ParIluTest, AWarmStartGoesOnFromTheLastFactors) {
   };
   EXPECT_LT(residual(true), 0.1 * residual(false));
   // A new pattern: there is nothing to begin with.
-  auto options = with_sweeps<ParIluOptions>(2);
+  auto options = with_sweeps(2);
   options.warm_start = true;
   ParIlu<double, TypeParam> m(options);
   m.numeric(TypeParam(), a);
@@ -274,9 +252,9 @@ TYPED_TEST(ParIluTest, AWarmStartGoesOnFromTheLastFactors) {
   EXPECT_THAT(m.report().notes, Not(Contains(HasSubstr("from the last factors"))));
   // Of C C^T.
   const auto spd = generated("elasticity3d:3");
-  auto of_ic = with_sweeps<ParIcOptions>(2);
+  auto of_ic = ic_with_sweeps(2);
   of_ic.warm_start = true;
-  ParIc<double, TypeParam> ic(of_ic), at_once(with_sweeps<ParIcOptions>(6));
+  ParIlu<double, TypeParam> ic(of_ic), at_once(ic_with_sweeps(6));
   for (int k = 0; k < 3; ++k) ic.numeric(TypeParam(), to_device<TypeParam>(spd));
   at_once.numeric(TypeParam(), to_device<TypeParam>(spd));
   EXPECT_NEAR(residuals_of(ic.report()).after, residuals_of(at_once.report()).after,
@@ -288,10 +266,10 @@ TYPED_TEST(ParIluTest, PivotsThatBreakDownAreReplacedAndCounted) {
   const HostMatrix<double> zero = sparse<double>({{1, 1, 0}, {1, 1, 0}, {0, 0, 5}});
   const HostMatrix<double> tiny = sparse<double>({{1, 1, 0}, {1, 1 + 1e-9, 0}, {0, 0, 5}});
   for (const auto& host : {negative, zero, tiny}) {
-    check_sweeps<ParIlu, double, TypeParam>({"", host}, with_sweeps<ParIluOptions>(3), 1e-13);
-    check_sweeps<ParIc, double, TypeParam>({"", host}, with_sweeps<ParIcOptions>(3), 1e-13);
+    check_sweeps<double, TypeParam>({"", host}, with_sweeps(3), 1e-13);
+    check_sweeps<double, TypeParam>({"", host}, ic_with_sweeps(3), 1e-13);
   }
-  ParIc<double, TypeParam> m(with_sweeps<ParIcOptions>(3));
+  ParIlu<double, TypeParam> m(ic_with_sweeps(3));
   m.numeric(TypeParam(), to_device<TypeParam>(negative));
   EXPECT_EQ(m.report().breakdowns.count, 1);
   EXPECT_EQ(m.report().breakdowns.first_row, 1);
@@ -308,12 +286,12 @@ TYPED_TEST(ParIluTest, ShiftsEndBreakdowns) {
   EXPECT_EQ(m.report().notes[0],
             "shift 0: 1 row broke down, the first is row 2 with the pivot 0 of its diagonal entry");
   for (const double shift : {0.01, 0.5}) {
-    auto of_ilu = with_sweeps<ParIluOptions>(3);
+    auto of_ilu = with_sweeps(3);
     of_ilu.shift = shift;
-    check_sweeps<ParIlu, double, TypeParam>({"ilu", random_general(67, 0.1, 5)}, of_ilu, 1e-12);
-    auto of_ic = with_sweeps<ParIcOptions>(3);
+    check_sweeps<double, TypeParam>({"ilu", random_general(67, 0.1, 5)}, of_ilu, 1e-12);
+    auto of_ic = ic_with_sweeps(3);
     of_ic.shift = shift;
-    check_sweeps<ParIc, double, TypeParam>({"ic", generated("elasticity3d:3")}, of_ic, 1e-12);
+    check_sweeps<double, TypeParam>({"ic", generated("elasticity3d:3")}, of_ic, 1e-12);
   }
 }
 
@@ -323,8 +301,8 @@ TYPED_TEST(ParIluTest, SweepsThatDivergeAreGivenUp) {
   for (std::int64_t i = 0; i < host.num_rows; ++i)
     for (std::size_t k = host.row_ptrs[i]; k < host.row_ptrs[i + 1]; ++k)
       if (host.col_idxs[k] == i) host.values[k] = 0.05;
-  const auto options = with_sweeps<ParIluOptions>(6);
-  check_sweeps<ParIlu, double, TypeParam>({"", host}, options, 1e-11);
+  const auto options = with_sweeps(6);
+  check_sweeps<double, TypeParam>({"", host}, options, 1e-11);
   ParIlu<double, TypeParam> m(options);
   const auto found = factored(m, host);
   EXPECT_THAT(m.report().notes, Contains(HasSubstr("the sweeps diverge, and A's own triangles are taken")));
@@ -343,19 +321,17 @@ TYPED_TEST(ParIluTest, WhatIsNotFiniteOrSingularLeavesAFinitePreconditioner) {
   auto singular = random_entries<double>(33, 33, 0.1, 8);
   for (std::size_t k = 0; k < singular.nnz(); ++k)
     if (singular.col_idxs[k] == 3 || singular.col_idxs[k] == 5) singular.values[k] = 0;
-  for (const char* mode : {"synchronous", "asynchronous"}) {
-    const auto m = create_preconditioner<double, TypeParam>("par_ilu", {{"mode", std::string(mode)}});
-    m->numeric(TypeParam(), to_device<TypeParam>(host));
-    EXPECT_GE(m->report().breakdowns.count, 2);
-    EXPECT_EQ(m->report().breakdowns.first_row, 11);
-    for (const double value : applied_to<double, TypeParam>(*m, waves_of(67)))
-      ASSERT_TRUE(std::isfinite(value));
-    m->symbolic(TypeParam(), to_device<TypeParam>(singular));
-    m->numeric(TypeParam(), to_device<TypeParam>(singular));
-    EXPECT_GE(m->report().breakdowns.count, 2);
-    for (const double value : applied_to<double, TypeParam>(*m, waves_of(33)))
-      ASSERT_TRUE(std::isfinite(value));
-  }
+  const auto m = create_preconditioner<double, TypeParam>("par_ilu");
+  m->numeric(TypeParam(), to_device<TypeParam>(host));
+  EXPECT_GE(m->report().breakdowns.count, 2);
+  EXPECT_EQ(m->report().breakdowns.first_row, 11);
+  for (const double value : applied_to<double, TypeParam>(*m, waves_of(67)))
+    ASSERT_TRUE(std::isfinite(value));
+  m->symbolic(TypeParam(), to_device<TypeParam>(singular));
+  m->numeric(TypeParam(), to_device<TypeParam>(singular));
+  EXPECT_GE(m->report().breakdowns.count, 2);
+  for (const double value : applied_to<double, TypeParam>(*m, waves_of(33)))
+    ASSERT_TRUE(std::isfinite(value));
 }
 
 TYPED_TEST(ParIluTest, NumericTakesNewValues) {
@@ -363,7 +339,7 @@ TYPED_TEST(ParIluTest, NumericTakesNewValues) {
   auto changed = host;
   for (double& value : changed.values) value *= 1.5 + 0.3 * std::sin(value);
   for (const Reuse reuse : {Reuse::pattern, Reuse::none}) {
-    auto options = with_sweeps<ParIluOptions>(67, 1);
+    auto options = with_sweeps(67, 1);
     options.reuse = reuse;
     ParIlu<double, TypeParam> m(options);
     m.numeric(TypeParam(), to_device<TypeParam>(host));
@@ -398,7 +374,7 @@ TYPED_TEST(ParIluTest, LevelsAreFoundWhereTheSolvesNeedThem) {
 TYPED_TEST(ParIluTest, IcIsSymmetricToTheLastBit) {
   const auto host = generated("elasticity3d:3");
   for (const int sweeps : {1, 5}) {
-    ParIc<double, TypeParam> m(with_sweeps<ParIcOptions>(sweeps, 1));
+    ParIlu<double, TypeParam> m(ic_with_sweeps(sweeps, 1));
     const auto f = factored(m, host);
     for (int i = 0; i < static_cast<int>(host.num_rows); ++i) {
       EXPECT_GT(f.pivots[i], 0);
@@ -419,10 +395,10 @@ TYPED_TEST(ParIluTest, IcRefusesWhatIsNotSymmetricPositive) {
               }),
               HasSubstr("the diagonal entry of row 2"));
   const auto large =
-      create_preconditioner<double, TypeParam>("par_ilu", {{"pattern_bytes", std::int64_t(1024)}});
+      create_preconditioner<double, TypeParam>("par_ilu", {{"memory_budget", std::int64_t(1024)}});
   EXPECT_THAT(message_of<InputError>(
                   [&] { large->numeric(TypeParam(), to_device<TypeParam>(generated("poisson2d:9"))); }),
-              HasSubstr("raise pattern_bytes"));
+              HasSubstr("raise memory_budget"));
 }
 
 TYPED_TEST(ParIluTest, AnApplicationAllocatesNothingAndDoesNotWait) {

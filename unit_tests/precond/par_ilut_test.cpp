@@ -240,10 +240,10 @@ TYPED_TEST(ParIlutTest, SaysWhatItIs) {
   m->numeric(space, to_device<TypeParam>(none));
   EXPECT_TRUE((applied_to<double, TypeParam>(*m, std::vector<double>{}).empty()));
   const auto small =
-      create_preconditioner<double, TypeParam>("par_ilut", {{"pattern_bytes", std::int64_t(6000)}});
+      create_preconditioner<double, TypeParam>("par_ilut", {{"memory_budget", std::int64_t(6000)}});
   EXPECT_THAT(
       message_of<InputError>([&] { small->numeric(space, to_device<TypeParam>(generated("poisson2d:9"))); }),
-      HasSubstr("lower fill_factor or raise pattern_bytes"));
+      HasSubstr("lower fill_factor or raise memory_budget"));
   EXPECT_THROW((create_preconditioner<double, TypeParam>("par_ilut", {{"fill_factor", -1.0}})), OptionError);
 }
 

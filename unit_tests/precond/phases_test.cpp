@@ -502,6 +502,67 @@ TYPED_TEST(PhasesTest, AToolThatCallsTheCounterIsNotCalledForEver) {
   found_by_tool = nullptr;
 }
 
+TYPED_TEST(PhasesTest, SetupBytesAreThePeakOfTheTemporaryMemory) {
+  using Numbers = Vector<double, TypeParam>;
+  const TypeParam space;
+  const auto a = matrix<TypeParam>();
+  const auto numbers = [&](int count) {
+    return allocate<Numbers>(space, "prekond::testing::numbers", count);
+  };
+  Probe<TypeParam> m, inner;
+  inner.in_numeric = [&] { numbers(700); };
+  m.symbolic(space, a);
+  Numbers before = numbers(5000), result;
+  m.in_numeric = [&] {
+    result = numbers(3000);
+    {
+      const Numbers first = numbers(2000);
+      inner.numeric(space, a);
+    }
+    numbers(2500);
+    before = {};
+  };
+  m.numeric(space, a);
+  EXPECT_NEAR(m.report().setup_bytes, 8 * 2700, 300);
+  EXPECT_NEAR(inner.report().setup_bytes, 8 * 700, 300);
+  m.in_numeric = {};
+  m.numeric(space, a);
+  EXPECT_EQ(m.report().setup_bytes, 0);
+}
+
+int allocations_of_tool = 0;
+void allocation_of_tool(Kokkos_Profiling_SpaceHandle, const char*, const void*, std::uint64_t) {
+  ++allocations_of_tool;
+}
+int deallocations_of_tool = 0;
+void deallocation_of_tool(Kokkos_Profiling_SpaceHandle, const char*, const void*, std::uint64_t) {
+  ++deallocations_of_tool;
+}
+
+TYPED_TEST(PhasesTest, AToolStillSeesTheAllocations) {
+  namespace Tools = Kokkos::Tools::Experimental;
+  const TypeParam space;
+  const auto a = matrix<TypeParam>();
+  Probe<TypeParam> m;
+  m.symbolic(space, a);
+  m.in_numeric = [&] {
+    EXPECT_NE(Tools::get_callbacks().allocate_data, &allocation_of_tool);
+    allocate<Vector<int, TypeParam>>(space, "prekond::testing::numbers", 10);
+  };
+  Tools::set_allocate_data_callback(&allocation_of_tool);
+  Tools::set_deallocate_data_callback(&deallocation_of_tool);
+  allocations_of_tool = deallocations_of_tool = 0;
+  m.numeric(space, a);
+  EXPECT_EQ(Tools::get_callbacks().allocate_data, &allocation_of_tool);
+  EXPECT_EQ(Tools::get_callbacks().deallocate_data, &deallocation_of_tool);
+  Tools::set_allocate_data_callback(nullptr);
+  Tools::set_deallocate_data_callback(nullptr);
+  EXPECT_EQ(allocations_of_tool, 1);
+  EXPECT_EQ(deallocations_of_tool, 1);
+  m.numeric(space, a);
+  EXPECT_EQ(Tools::get_callbacks().allocate_data, nullptr);
+}
+
 // One phase begins and ends while the other goes on.
 TYPED_TEST(PhasesTest, EachThreadHasItsOwnCount) {
   const TypeParam space;

@@ -2,9 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // Polynomials over ranks, by ranks in one process: they are those of the whole matrix, as one rank has them.
-#include <prekond/precond/chebyshev.hpp>
-#include <prekond/precond/ls_polynomial.hpp>
-#include <prekond/precond/neumann.hpp>
+#include <prekond/precond/polynomial.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -51,7 +49,7 @@ double largest_entry(const std::vector<std::vector<double>>& columns) {
   return largest;
 }
 
-/// What a difference is measured by: the largest entry of all, or each entry by itself.
+/// The measure of a difference: the largest entry of all, or each entry by itself.
 enum class Measure { whole, entry };
 
 /// The same application as on one rank, but for rounding, from as many entries.
@@ -151,7 +149,7 @@ HostMatrix<double> with_value(HostMatrix<double> a, std::int64_t row, std::int64
 TYPED_TEST(PolynomialRanksTest, RowsThatBreakDownAreCountedOnce) {
   const HostMatrix<double> whole = problem("poisson2d:8");
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-  // Beside another rank's rows on two and four ranks, also where the bad entry or the largest one stands in
+  // Next to another rank's rows on two and four ranks, also where the bad entry or the largest one is in
   // another rank's column.
   for (const auto& bad :
        {with_value(whole, 31, 31, -4), with_value(whole, 32, 32, 0), with_value(whole, 32, 24, nan),
@@ -171,8 +169,8 @@ TYPED_TEST(PolynomialRanksTest, RowsThatBreakDownAreCountedOnce) {
   });
 }
 
-TYPED_TEST(PolynomialRanksTest, SizesOutOfTheOrdinaryAreAgreedUpon) {
-  // S A S, for S = diag(1, ..., 1, factor, ..., factor): of all rows, and of those of the last rank alone.
+TYPED_TEST(PolynomialRanksTest, RanksAgreeOnTheScaleOfExtremeMatrices) {
+  // S A S, for S = diag(1, ..., 1, factor, ..., factor): of all rows, and only of the last rank's.
   const auto scaled = [](double factor, std::int64_t from) {
     HostMatrix<double> a = problem("poisson2d:6");
     for (std::int64_t i = 0; i < a.num_rows; ++i)
@@ -195,7 +193,7 @@ TYPED_TEST(PolynomialRanksTest, AllRanksFindTheSpectrumOfOneRank) {
     const Setup setup{"ls_polynomial", {{"bounds", bounds}}};
     const auto serial = on_one_rank<TypeParam>(setup, whole);
     const auto spectrum_of = [](const Method<TypeParam>& method) {
-      return dynamic_cast<const LsPolynomial<double, TypeParam>&>(method).spectrum();
+      return dynamic_cast<const PolynomialPreconditioner<double, TypeParam>&>(method).spectrum();
     };
     const Spectrum expected = spectrum_of(*serial);
     for (const Parts& parts : partitions(whole.num_rows))

@@ -13,9 +13,7 @@
 #include <prekond/core/error.hpp>
 #include <prekond/krylov/bicgstab.hpp>
 #include <prekond/krylov/cg.hpp>
-#include <prekond/precond/chebyshev.hpp>
-#include <prekond/precond/ls_polynomial.hpp>
-#include <prekond/precond/neumann.hpp>
+#include <prekond/precond/polynomial.hpp>
 #include <prekond/precond/registry.hpp>
 
 #include <cmath>
@@ -58,6 +56,9 @@ std::int64_t cg_iterations(const HostMatrix<double>& a, const Preconditioner<dou
 }
 
 template <class Space>
+using Made = PolynomialPreconditioner<double, Space>;
+
+template <class Space>
 class PolynomialSetupTest : public ::testing::Test {};
 TYPED_TEST_SUITE(PolynomialSetupTest, TestSpaces, SpaceNames);
 
@@ -68,7 +69,7 @@ TYPED_TEST(PolynomialSetupTest, LanczosFindsTheUpperEnd) {
     SCOPED_TRACE(spec);
     const HostMatrix<double> a = generated(spec);
     const auto eigenvalues = symmetric_eigenvalues(a, true);
-    const auto m = made<LsPolynomial<double, TypeParam>, TypeParam>({}, a);
+    const auto m = made<Made<TypeParam>, TypeParam>({}, a);
     const Spectrum& found = m.spectrum();
     EXPECT_LE(found.max, eigenvalues.back() * (1 + 1e-12));
     EXPECT_GE(found.max + found.max_bound, eigenvalues.back() * (1 - 1e-3));
@@ -83,17 +84,17 @@ TYPED_TEST(PolynomialSetupTest, IterationsFallWithTheDegree) {
   const std::int64_t alone = cg_iterations<TypeParam>(a, nullptr);
   std::int64_t before = alone;
   for (const int k : {2, 5, 10, 20}) {
-    const auto m = made<LsPolynomial<double, TypeParam>, TypeParam>({.degree = k}, a);
+    const auto m = made<Made<TypeParam>, TypeParam>({.degree = k}, a);
     const std::int64_t iterations = cg_iterations<TypeParam>(a, &m);
     EXPECT_LT(iterations, before);
     EXPECT_LE(double(iterations * (k + 1)), 1.8 * double(alone) + k);
     before = iterations;
   }
-  for (const auto kind : {ChebyshevKind::first, ChebyshevKind::fourth, ChebyshevKind::fourth_optimized}) {
-    const auto m = made<Chebyshev<double, TypeParam>, TypeParam>({.kind = kind, .degree = 4}, a);
+  for (const auto kind : {PolynomialKind::first, PolynomialKind::fourth, PolynomialKind::fourth_optimized}) {
+    const auto m = made<Made<TypeParam>, TypeParam>({.kind = kind, .degree = 4}, a);
     EXPECT_LT(cg_iterations<TypeParam>(a, &m), alone / 2);
   }
-  const auto neumann = made<Neumann<double, TypeParam>, TypeParam>({.degree = 4}, a);
+  const auto neumann = made<Made<TypeParam>, TypeParam>({.kind = PolynomialKind::neumann, .degree = 4}, a);
   EXPECT_LT(cg_iterations<TypeParam>(a, &neumann), alone / 2 + 3);
 }
 
@@ -102,7 +103,7 @@ TYPED_TEST(PolynomialSetupTest, AKnownSmallestEigenvalueIsUsed) {
   // enough.
   HostMatrix<double> a = generated("tridiagonal:3");
   const auto eigenvalues = symmetric_eigenvalues(a, true);
-  const auto m = made<LsPolynomial<double, TypeParam>, TypeParam>({.degree = 40}, a);
+  const auto m = made<Made<TypeParam>, TypeParam>({.degree = 40}, a);
   EXPECT_NEAR(m.spectrum().min, eigenvalues.front(), 1e-12);
   EXPECT_EQ(m.spectrum().min_bound, 0);
   EXPECT_LE(cg_iterations<TypeParam>(a, &m), 1);
@@ -110,30 +111,31 @@ TYPED_TEST(PolynomialSetupTest, AKnownSmallestEigenvalueIsUsed) {
 
 TYPED_TEST(PolynomialSetupTest, BoundsMayBeGiven) {
   const HostMatrix<double> a = generated("poisson2d:9");
-  const auto m =
-      made<Chebyshev<double, TypeParam>, TypeParam>({.degree = 2, .lambda_min = 0.25, .lambda_max = 2.0}, a);
+  const auto m = made<Made<TypeParam>, TypeParam>(
+      {.kind = PolynomialKind::first, .degree = 2, .lambda_min = 0.25, .lambda_max = 2.0}, a);
   EXPECT_TRUE(m.spectrum().min_given && m.spectrum().max_given);
   for (const double t : {0.1, 0.7, 1.9}) {
     EXPECT_NEAR(t * m.polynomial()(t), double(1 - first_kind_residual(3, 0.25, 2, t)), 1e-14);
   }
-  const auto by_ratio = made<Chebyshev<double, TypeParam>, TypeParam>(
-      {.degree = 2, .lambda_max = 2.0, .eigenvalue_ratio = 8}, a);
+  const auto by_ratio = made<Made<TypeParam>, TypeParam>(
+      {.kind = PolynomialKind::first, .degree = 2, .lambda_max = 2.0, .eigenvalue_ratio = 8}, a);
   EXPECT_NEAR(by_ratio.polynomial()(0.7), m.polynomial()(0.7), 1e-14);
   EXPECT_THAT(m.report().notes,
               Contains(HasSubstr("the interval is [0.25, 2], by lambda_max and lambda_min")));
   // The boost is for estimates.
-  const auto boosted = made<Chebyshev<double, TypeParam>, TypeParam>(
-      {.kind = ChebyshevKind::fourth, .degree = 0, .boost = 2}, a);
+  const auto boosted =
+      made<Made<TypeParam>, TypeParam>({.kind = PolynomialKind::fourth, .degree = 0, .boost = 2}, a);
   EXPECT_NEAR(boosted.polynomial().constant, 4 / (3 * 2 * boosted.spectrum().max), 1e-15);
   // One that is above the spectrum is not taken.
-  const auto odd = made<LsPolynomial<double, TypeParam>, TypeParam>({.lambda_min = 50}, a);
+  const auto odd = made<Made<TypeParam>, TypeParam>({.lambda_min = 50}, a);
   EXPECT_GT(odd.polynomial()(1.0), 0);
   EXPECT_THAT(odd.report().notes, Contains(HasSubstr("lambda_min is not below")));
 }
 
-TYPED_TEST(PolynomialSetupTest, GershgorinsDiscs) {
+TYPED_TEST(PolynomialSetupTest, GershgorinBoundsOfNonsymmetricMatrices) {
   const HostMatrix<double> a = generated("convection_diffusion3d:8,peclet=1");
-  const auto m = made<Chebyshev<double, TypeParam>, TypeParam>({.bounds = SpectrumBounds::gershgorin}, a);
+  const auto m = made<Made<TypeParam>, TypeParam>(
+      {.kind = PolynomialKind::first, .degree = 3, .bounds = SpectrumBounds::gershgorin}, a);
   double low = 1e300, high = 0;
   for (std::int64_t i = 0; i < a.num_rows; ++i) {
     double radius = 0;
@@ -163,13 +165,13 @@ TYPED_TEST(PolynomialSetupTest, WithoutScalingTheBoundsAreThoseOfA) {
   for (const double factor : {1.0, 0x1p600, 0x1p-600}) {
     HostMatrix<double> scaled = a;
     for (double& value : scaled.values) value *= factor;
-    const auto none = made<LsPolynomial<double, TypeParam>, TypeParam>({.degree = 6,
-                                                                        .scaling = PolynomialScaling::none,
-                                                                        .lambda_min = 0.4 * factor,
-                                                                        .lambda_max = 8 * factor},
-                                                                       scaled);
-    const auto diagonal = made<LsPolynomial<double, TypeParam>, TypeParam>(
-        {.degree = 6, .lambda_min = 0.1, .lambda_max = 2.0}, scaled);
+    const auto none = made<Made<TypeParam>, TypeParam>({.degree = 6,
+                                                        .scaling = PolynomialScaling::none,
+                                                        .lambda_min = 0.4 * factor,
+                                                        .lambda_max = 8 * factor},
+                                                       scaled);
+    const auto diagonal =
+        made<Made<TypeParam>, TypeParam>({.degree = 6, .lambda_min = 0.1, .lambda_max = 2.0}, scaled);
     char interval[96];
     std::snprintf(interval, sizeof(interval), "the interval is [%.4g, %.4g], by", 0.4 * factor, 8 * factor);
     EXPECT_THAT(none.report().notes, Contains(HasSubstr(interval)));
@@ -177,17 +179,16 @@ TYPED_TEST(PolynomialSetupTest, WithoutScalingTheBoundsAreThoseOfA) {
                               z = applied<TypeParam>(diagonal, x);
     for (std::size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(y[i] * factor, z[i] * factor, 1e-12);
   }
-  const auto neumann = made<Neumann<double, TypeParam>, TypeParam>(
-      {.degree = 0, .omega = 0.3, .scaling = PolynomialScaling::none}, a);
+  const auto neumann = made<Made<TypeParam>, TypeParam>(
+      {.kind = PolynomialKind::neumann, .degree = 0, .omega = 0.3, .scaling = PolynomialScaling::none}, a);
   EXPECT_NEAR(applied<TypeParam>(neumann, std::vector<double>(81, 1.0))[5], 0.3, 1e-15);
-  const auto automatic =
-      made<LsPolynomial<double, TypeParam>, TypeParam>({.scaling = PolynomialScaling::none}, a);
+  const auto automatic = made<Made<TypeParam>, TypeParam>({.scaling = PolynomialScaling::none}, a);
   EXPECT_LT(cg_iterations<TypeParam>(a, &automatic), 15);
-  // What is said is said of A.
-  const auto damped =
-      made<Neumann<double, TypeParam>, TypeParam>({.scaling = PolynomialScaling::none, .lambda_max = 8}, a);
+  // Notes have the numbers of A.
+  const auto damped = made<Made<TypeParam>, TypeParam>(
+      {.kind = PolynomialKind::neumann, .degree = 2, .scaling = PolynomialScaling::none, .lambda_max = 8}, a);
   EXPECT_THAT(damped.report().notes, Contains(HasSubstr("omega is 0.1875, by")));
-  const auto indefinite = made<LsPolynomial<double, TypeParam>, TypeParam>(
+  const auto indefinite = made<Made<TypeParam>, TypeParam>(
       {.scaling = PolynomialScaling::none, .lanczos_steps = 60}, shifted(a, 1.0));
   const double least = symmetric_eigenvalues(a).front() - 1;
   EXPECT_NEAR(indefinite.spectrum().as_given(indefinite.spectrum().min), least, 1e-6);
@@ -196,20 +197,19 @@ TYPED_TEST(PolynomialSetupTest, WithoutScalingTheBoundsAreThoseOfA) {
   EXPECT_THAT(indefinite.report().notes, Contains(HasSubstr(ritz)));
 }
 
-TYPED_TEST(PolynomialSetupTest, AnIntervalWithoutLength) {
+TYPED_TEST(PolynomialSetupTest, IntervalOfZeroLength) {
   const HostMatrix<double> a = diagonal_matrix({2, 5, 1e-9, 4e8});  // D^-1 A = I
   const std::vector<double> x = {1, 2, 3, 4};
   const auto check = [&](const Preconditioner<double, TypeParam>& m, double tolerance) {
     const auto y = applied<TypeParam>(m, x);
     for (int i = 0; i < 4; ++i) EXPECT_NEAR(y[i] * a.values[i] / x[i], 1, tolerance);
   };
-  check(made<LsPolynomial<double, TypeParam>, TypeParam>({.degree = 12}, a), 1e-12);
-  check(
-      made<Chebyshev<double, TypeParam>, TypeParam>({.degree = 14, .eigenvalue_ratio = 1.001, .boost = 1}, a),
-      1e-12);
-  check(made<LsPolynomial<double, TypeParam>, TypeParam>({.degree = 100}, diagonal_matrix({2, 5, 1e-9, 4e8})),
+  check(made<Made<TypeParam>, TypeParam>({.degree = 12}, a), 1e-12);
+  check(made<Made<TypeParam>, TypeParam>(
+            {.kind = PolynomialKind::first, .degree = 14, .eigenvalue_ratio = 1.001, .boost = 1}, a),
         1e-12);
-  const auto one = made<LsPolynomial<double, TypeParam>, TypeParam>({}, diagonal_matrix({8}));
+  check(made<Made<TypeParam>, TypeParam>({.degree = 100}, diagonal_matrix({2, 5, 1e-9, 4e8})), 1e-12);
+  const auto one = made<Made<TypeParam>, TypeParam>({}, diagonal_matrix({8}));
   EXPECT_NEAR(applied<TypeParam>(one, {1})[0], 0.125, 1e-9);
 }
 
@@ -221,7 +221,7 @@ TYPED_TEST(PolynomialSetupTest, RowsWithoutAUsableDiagonalAreCounted) {
     for (const int row : {13, 40})
       for (std::size_t k = a.row_ptrs[row]; k < a.row_ptrs[row + 1]; ++k)
         if (a.col_idxs[k] == row) a.values[k] = unusable;
-    const auto m = made<Chebyshev<double, TypeParam>, TypeParam>({}, a);
+    const auto m = made<Made<TypeParam>, TypeParam>(PolynomialOptions::chebyshev(), a);
     EXPECT_EQ(m.report().breakdowns.count, 2) << unusable;
     EXPECT_EQ(m.report().breakdowns.first_row, 13);
     EXPECT_THAT(m.report().breakdowns.action, HasSubstr("largest magnitude"));
@@ -229,7 +229,8 @@ TYPED_TEST(PolynomialSetupTest, RowsWithoutAUsableDiagonalAreCounted) {
   }
   // Not stored, and a row without entries.
   const HostMatrix<double> missing = sparse<double>({{0, 3, 1, 0}, {0, 0, 0, 0}, {1, 1, 4, 0}, {1, 1, 1, 0}});
-  const auto m = made<Neumann<double, TypeParam>, TypeParam>({.degree = 1, .omega = 0.5}, missing);
+  const auto m =
+      made<Made<TypeParam>, TypeParam>({.kind = PolynomialKind::neumann, .degree = 1, .omega = 0.5}, missing);
   EXPECT_EQ(m.report().breakdowns.count, 3);
   EXPECT_EQ(m.report().breakdowns.first_row, 0);
   EXPECT_EQ(m.report().breakdowns.first_pivot, 0);
@@ -237,13 +238,12 @@ TYPED_TEST(PolynomialSetupTest, RowsWithoutAUsableDiagonalAreCounted) {
   EXPECT_NEAR(y[1], 0.75 + 0.25, 1e-15);
 }
 
-TYPED_TEST(PolynomialSetupTest, NotANumberBesideTheDiagonal) {
+TYPED_TEST(PolynomialSetupTest, NanOffTheDiagonal) {
   for (const Storage storage : {Storage::full, Storage::half}) {
     HostMatrix<double> a = generated("poisson2d:8");
     a.values[a.row_ptrs[20]] = std::nan("");
     for (const auto scaling : {PolynomialScaling::diagonal, PolynomialScaling::none}) {
-      const auto m =
-          made<LsPolynomial<double, TypeParam>, TypeParam>({.scaling = scaling, .storage = storage}, a);
+      const auto m = made<Made<TypeParam>, TypeParam>({.scaling = scaling, .storage = storage}, a);
       EXPECT_EQ(m.report().breakdowns.count, 1);
       EXPECT_EQ(m.report().breakdowns.first_row, 20);
       EXPECT_TRUE(all_finite(applied<TypeParam>(m, random_vector(64))));
@@ -251,7 +251,7 @@ TYPED_TEST(PolynomialSetupTest, NotANumberBesideTheDiagonal) {
   }
 }
 
-TYPED_TEST(PolynomialSetupTest, AReplacedRowIsLikeTheOthersWhateverAsSize) {
+TYPED_TEST(PolynomialSetupTest, ReplacedRowsDoNotDependOnTheScaleOfA) {
   const std::vector<double> x = random_vector(64);
   for (const double factor : {1.0, 0x1p600, 0x1p-600}) {
     HostMatrix<double> a = generated("poisson2d:8");
@@ -259,7 +259,7 @@ TYPED_TEST(PolynomialSetupTest, AReplacedRowIsLikeTheOthersWhateverAsSize) {
     a.values[a.row_ptrs[20]] = std::nan("");
     for (const auto scaling : {PolynomialScaling::diagonal, PolynomialScaling::none}) {
       SCOPED_TRACE(factor);
-      const auto m = made<LsPolynomial<double, TypeParam>, TypeParam>({.scaling = scaling}, a);
+      const auto m = made<Made<TypeParam>, TypeParam>({.scaling = scaling}, a);
       // B has a row of the identity, which adds no large eigenvalue; A one of 4 factor times that.
       EXPECT_LT(m.spectrum().max, 3);
       EXPECT_NEAR(applied<TypeParam>(m, x)[20] * 4 * factor / (m.polynomial()(1) * x[20]), 1, 1e-10);
@@ -269,14 +269,14 @@ TYPED_TEST(PolynomialSetupTest, AReplacedRowIsLikeTheOthersWhateverAsSize) {
 
 TYPED_TEST(PolynomialSetupTest, IndefiniteAndNegativeMatrices) {
   const HostMatrix<double> indefinite = shifted(generated("poisson2d:9"), 1.0);
-  const auto m = made<LsPolynomial<double, TypeParam>, TypeParam>({}, indefinite);
+  const auto m = made<Made<TypeParam>, TypeParam>({}, indefinite);
   EXPECT_THAT(m.report().notes, Contains(HasSubstr("not positive definite: Lanczos found the Ritz value -")));
   EXPECT_TRUE(all_finite(applied<TypeParam>(m, random_vector(81))));
   HostMatrix<double> negative = generated("poisson2d:9");
   for (std::int64_t i = 0; i < 81; ++i)
     for (std::size_t k = negative.row_ptrs[i]; k < negative.row_ptrs[i + 1]; ++k)
       negative.values[k] = negative.col_idxs[k] == i ? -negative.values[k] : 0;
-  const auto none = made<LsPolynomial<double, TypeParam>, TypeParam>({}, negative);
+  const auto none = made<Made<TypeParam>, TypeParam>({}, negative);
   EXPECT_EQ(none.report().breakdowns.count, 81);
   EXPECT_THAT(none.report().notes, Contains(HasSubstr("what is left is the diagonal")));
   EXPECT_EQ(none.polynomial().degree(), 0);
@@ -285,7 +285,7 @@ TYPED_TEST(PolynomialSetupTest, IndefiniteAndNegativeMatrices) {
 
 TYPED_TEST(PolynomialSetupTest, AWorkspaceServesLaterNumerics) {
   const HostMatrix<double> a = generated("poisson2d:9");
-  LsPolynomial<double, TypeParam> m;
+  Made<TypeParam> m;
   m.numeric(TypeParam(), to_device<TypeParam>(shifted(a, 100.0)));  // negative definite: p = 1
   ASSERT_EQ(m.polynomial().degree(), 0);
   const auto workspace = m.make_workspace(TypeParam(), 1);
@@ -304,41 +304,40 @@ TYPED_TEST(PolynomialSetupTest, AWorkspaceServesLaterNumerics) {
 TYPED_TEST(PolynomialSetupTest, ASecondNumericTakesTheNewValues) {
   const HostMatrix<double> a = generated("poisson2d:9"), b = with_larger_diagonal(a, 3);
   const std::vector<double> x = random_vector(81);
-  LsPolynomial<double, TypeParam> m;
+  Made<TypeParam> m;
   m.symbolic(TypeParam(), to_device<TypeParam>(a));
   m.numeric(TypeParam(), to_device<TypeParam>(a));
   const auto first = applied<TypeParam>(m, x);
   m.numeric(TypeParam(), to_device<TypeParam>(b));
-  EXPECT_EQ(applied<TypeParam>(m, x),
-            (applied<TypeParam>(made<LsPolynomial<double, TypeParam>, TypeParam>({}, b), x)));
+  EXPECT_EQ(applied<TypeParam>(m, x), (applied<TypeParam>(made<Made<TypeParam>, TypeParam>({}, b), x)));
   m.numeric(TypeParam(), to_device<TypeParam>(a));
   EXPECT_EQ(applied<TypeParam>(m, x), first);
   EXPECT_EQ(m.report().nnz, std::int64_t(a.nnz()));
   EXPECT_GT(m.report().bytes, std::int64_t(12 * a.nnz()));
   EXPECT_EQ(m.report().apply_flops, 81 + 10 * (2.0 * double(a.nnz()) + 6 * 81));
   // The weights of this kind are kept; what is made with them is not.
-  const ChebyshevOptions optimized{.kind = ChebyshevKind::fourth_optimized, .degree = 4};
-  Chebyshev<double, TypeParam> fourth(optimized);
+  const PolynomialOptions optimized{.kind = PolynomialKind::fourth_optimized, .degree = 4};
+  Made<TypeParam> fourth(optimized);
   fourth.numeric(TypeParam(), to_device<TypeParam>(a));
   fourth.numeric(TypeParam(), to_device<TypeParam>(b));
   EXPECT_EQ(applied<TypeParam>(fourth, x),
-            (applied<TypeParam>(made<Chebyshev<double, TypeParam>, TypeParam>(optimized, b), x)));
+            (applied<TypeParam>(made<Made<TypeParam>, TypeParam>(optimized, b), x)));
 }
 
 TYPED_TEST(PolynomialSetupTest, AStoredMatrixIsSharedForOneNumericPhase) {
-  using Method = Chebyshev<double, TypeParam>;
+  using Method = Made<TypeParam>;
   const HostMatrix<double> a = generated("poisson2d:9");
   const std::vector<double> x = random_vector(81);
   const auto device = to_device<TypeParam>(a);
   for (const auto format : {MatrixFormat::csr, MatrixFormat::dia, MatrixFormat::sell}) {
     const StoredMatrix<double, TypeParam> stored(TypeParam(), device, {Storage::full, format});
-    Method m;
+    Method m(PolynomialOptions::chebyshev());
     m.set_known({stored, 0});
     m.numeric(TypeParam(), device);
     EXPECT_EQ(m.report().bytes, 8 * 81) << "1 / d_i alone";
     EXPECT_EQ(m.report().nnz, std::int64_t(a.nnz()));
     EXPECT_EQ(to_vector(device.values), a.values);
-    const auto own = made<Method, TypeParam>({}, a);
+    const auto own = made<Method, TypeParam>(PolynomialOptions::chebyshev(), a);
     EXPECT_EQ(m.spectrum().max, own.spectrum().max);
     const auto y = applied<TypeParam>(m, x), expected = applied<TypeParam>(own, x);
     for (std::size_t i = 0; i < y.size(); ++i) EXPECT_NEAR(y[i], expected[i], 1e-14);
@@ -349,7 +348,7 @@ TYPED_TEST(PolynomialSetupTest, AStoredMatrixIsSharedForOneNumericPhase) {
 }
 
 TYPED_TEST(PolynomialSetupTest, AStoredMatrixIsNotSharedWhereRowsChange) {
-  using Method = Chebyshev<double, TypeParam>;
+  using Method = Made<TypeParam>;
   HostMatrix<double> not_finite = generated("poisson2d:9"), no_diagonal = not_finite, huge = not_finite;
   not_finite.values[not_finite.row_ptrs[20]] = std::numeric_limits<double>::infinity();
   for (std::size_t k = no_diagonal.row_ptrs[13]; k < no_diagonal.row_ptrs[14]; ++k)
@@ -358,11 +357,11 @@ TYPED_TEST(PolynomialSetupTest, AStoredMatrixIsNotSharedWhereRowsChange) {
   const std::vector<double> x = random_vector(81);
   for (const HostMatrix<double>& a : {not_finite, no_diagonal, huge}) {
     const auto device = to_device<TypeParam>(a);
-    Method m;
+    Method m(PolynomialOptions::chebyshev());
     const StoredMatrix<double, TypeParam> stored(TypeParam(), device, Storage::full);
     m.set_known({stored, 0});
     m.numeric(TypeParam(), device);
-    const auto own = made<Method, TypeParam>({}, a);
+    const auto own = made<Method, TypeParam>(PolynomialOptions::chebyshev(), a);
     EXPECT_EQ(m.report().breakdowns.count, own.report().breakdowns.count);
     EXPECT_EQ(m.report().bytes, stored.bytes() + 8 * 81) << "a copy in its format";
     const auto y = applied<TypeParam>(m, x), expected = applied<TypeParam>(own, x);
@@ -373,14 +372,14 @@ TYPED_TEST(PolynomialSetupTest, AStoredMatrixIsNotSharedWhereRowsChange) {
 
 /// A times a power of two, whose rows are scaled first: the same bits as of A.
 TYPED_TEST(PolynomialSetupTest, AStoredMatrixsPrecisionIsKeptWhereRowsChange) {
-  using Method = Chebyshev<double, TypeParam>;
+  using Method = Made<TypeParam>;
   HostMatrix<double> a = generated("anisotropic2d:9,epsilon=0.3"), huge = a;
   for (double& value : huge.values) value *= 0x1p600;
   const std::vector<double> x = random_vector(81);
   for (const Storage storage : {Storage::full, Storage::single_precision, Storage::half}) {
     const auto result_of = [&](const HostMatrix<double>& matrix) {
       const auto device = to_device<TypeParam>(matrix);
-      Method m;
+      Method m(PolynomialOptions::chebyshev());
       m.set_known({StoredMatrix<double, TypeParam>(TypeParam(), device, storage), 0});
       m.numeric(TypeParam(), device);
       return applied<TypeParam>(m, x);
@@ -392,15 +391,18 @@ TYPED_TEST(PolynomialSetupTest, AStoredMatrixsPrecisionIsKeptWhereRowsChange) {
 }
 
 TYPED_TEST(PolynomialSetupTest, AKnownEigenvalueIsUsedWhereTheOptionsHaveNone) {
-  using Method = Chebyshev<double, TypeParam>;
+  using Method = Made<TypeParam>;
   const HostMatrix<double> a = generated("poisson2d:9");
   const auto device = to_device<TypeParam>(a);
-  Method m, with_option({.lambda_max = 2});
+  PolynomialOptions options = PolynomialOptions::chebyshev();
+  options.lambda_max = 2;
+  Method m(PolynomialOptions::chebyshev()), with_option(options);
   m.set_known({{}, 3});
   m.numeric(TypeParam(), device);
   EXPECT_EQ(m.spectrum().max, 3);
+  options.lambda_max = 3;
   EXPECT_EQ(applied<TypeParam>(m, random_vector(81)),
-            (applied<TypeParam>(made<Method, TypeParam>({.lambda_max = 3}, a), random_vector(81))));
+            (applied<TypeParam>(made<Method, TypeParam>(options, a), random_vector(81))));
   m.numeric(TypeParam(), device);
   EXPECT_LT(m.spectrum().max, 3);
   with_option.set_known({{}, 3});
@@ -408,8 +410,8 @@ TYPED_TEST(PolynomialSetupTest, AKnownEigenvalueIsUsedWhereTheOptionsHaveNone) {
   EXPECT_EQ(with_option.spectrum().max, 2);
 }
 
-TYPED_TEST(PolynomialSetupTest, WithoutRowsAndWithTooSmallAWorkspace) {
-  Chebyshev<double, TypeParam> m;
+TYPED_TEST(PolynomialSetupTest, NoRowsAndTooSmallWorkspaces) {
+  Made<TypeParam> m(PolynomialOptions::chebyshev());
   m.numeric(TypeParam(), to_device<TypeParam>(HostMatrix<double>{}));
   EXPECT_EQ(m.num_rows(), 0);
   EXPECT_TRUE(applied<TypeParam>(m, {}).empty());
@@ -419,8 +421,9 @@ TYPED_TEST(PolynomialSetupTest, WithoutRowsAndWithTooSmallAWorkspace) {
   const auto small = m.make_workspace(TypeParam(), 1);
   EXPECT_THAT(message_of<std::logic_error>([&] { m.apply(TypeParam(), x, y, *small); }),
               HasSubstr("fewer vectors"));
-  const auto other = made<Chebyshev<double, TypeParam>, TypeParam>({}, generated("poisson2d:6"))
-                         .make_workspace(TypeParam(), 2);
+  const auto other =
+      made<Made<TypeParam>, TypeParam>(PolynomialOptions::chebyshev(), generated("poisson2d:6"))
+          .make_workspace(TypeParam(), 2);
   EXPECT_THAT(message_of<std::logic_error>([&] { m.apply(TypeParam(), x, y, *other); }),
               HasSubstr("for 36 rows"));
 }
@@ -440,9 +443,16 @@ TYPED_TEST(PolynomialSetupTest, OptionsByName) {
   const auto fourth =
       create_preconditioner<float, TypeParam>("chebyshev", {{"kind", std::string("fourth_optimized")}});
   EXPECT_TRUE(fourth->is_symmetric());
-  EXPECT_TRUE(NeumannOptions().properties().needs_spd);
-  EXPECT_FALSE(NeumannOptions{.omega = 1}.properties().needs_spd);
-  EXPECT_FALSE(ChebyshevOptions{.lambda_max = 1}.properties().needs_spd);
+  EXPECT_TRUE(PolynomialOptions::neumann().properties().needs_spd);
+  EXPECT_FALSE((PolynomialOptions{.kind = PolynomialKind::neumann, .omega = 1}).properties().needs_spd);
+  EXPECT_FALSE((PolynomialOptions{.kind = PolynomialKind::first, .lambda_max = 1}).properties().needs_spd);
+  // An alias is the class with its preset options, and takes all of its kinds.
+  const auto least_squares = create_preconditioner<double, TypeParam>(
+      "chebyshev", {{"kind", std::string("least_squares")}, {"degree", std::int64_t(4)}});
+  EXPECT_EQ(fourth->name(), "chebyshev");
+  EXPECT_EQ(least_squares->name(), "ls_polynomial");
+  EXPECT_EQ((create_preconditioner<double, TypeParam>("polynomial", {})->name()), "ls_polynomial");
+  EXPECT_EQ((create_preconditioner<double, TypeParam>("neumann", {})->name()), "neumann");
   const auto refused = [](const std::string& name, const OptionMap& options) {
     return message_of<OptionError>([&] { create_preconditioner<double, TypeParam>(name, options); });
   };
@@ -457,12 +467,17 @@ TYPED_TEST(PolynomialSetupTest, OptionsByName) {
   EXPECT_THAT(refused("chebyshev", {{"boost", 0.5}}), HasSubstr("boost"));
   EXPECT_THAT(refused("chebyshev", {{"eigenvalue_ratio", 1.0}}), HasSubstr("eigenvalue_ratio"));
   // None without an effect.
-  EXPECT_THAT(refused("neumann", {{"lambda_min", 1.0}}), HasSubstr("'lambda_min'"));
+  EXPECT_THAT(refused("neumann", {{"lambda_min", 1.0}}), HasSubstr("neumann: lambda_min is for kind"));
+  EXPECT_THAT(refused("neumann", {{"boost", 2.0}}),
+              HasSubstr("neumann: boost is for the kinds of Chebyshev"));
+  EXPECT_THAT(refused("chebyshev", {{"omega", 1.0}}), HasSubstr("chebyshev: omega is for kind = neumann"));
+  EXPECT_THAT(refused("chebyshev", {{"lower_fraction", 1.0}}),
+              HasSubstr("chebyshev: lower_fraction is for kind = least_squares"));
   EXPECT_THAT(refused("neumann", {{"lambda_max", 1.0}, {"omega", 1.0}}),
               HasSubstr("neumann: lambda_max is for the omega that is not given"));
   for (const char* kind : {"fourth", "fourth_optimized"}) {
     EXPECT_THAT(refused("chebyshev", {{"kind", std::string(kind)}, {"lambda_min", 0.5}}),
-                HasSubstr("chebyshev: lambda_min is for kind = first"));
+                HasSubstr("chebyshev: lambda_min is for kind = least_squares and kind = first"));
     EXPECT_THAT(refused("chebyshev", {{"kind", std::string(kind)}, {"eigenvalue_ratio", 10.0}}),
                 HasSubstr("chebyshev: eigenvalue_ratio is for kind = first"));
   }

@@ -14,9 +14,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <prekond/precond/chebyshev.hpp>
-#include <prekond/precond/ls_polynomial.hpp>
-#include <prekond/precond/neumann.hpp>
+#include <prekond/precond/polynomial.hpp>
 
 #include <cmath>
 
@@ -173,16 +171,16 @@ template <class Scalar, class Space>
 std::vector<Method<Scalar, Space>> methods(int k, double l, double u, Storage storage = Storage::full) {
   std::vector<Method<Scalar, Space>> list;
   if (k > 0) {
-    LsPolynomialOptions options{.degree = k, .lambda_min = l, .lambda_max = u, .storage = storage};
+    const PolynomialOptions options{.degree = k, .lambda_min = l, .lambda_max = u, .storage = storage};
     list.push_back(
-        {"ls_polynomial", std::make_unique<LsPolynomial<Scalar, Space>>(options),
+        {"ls_polynomial", std::make_unique<PolynomialPreconditioner<Scalar, Space>>(options),
          [=](const ReferenceScaled& b, const Long& r) { return reference_least_squares(b, r, l, u, k); }});
   }
-  for (const auto kind : {ChebyshevKind::fourth, ChebyshevKind::fourth_optimized}) {
-    const ChebyshevOptions options{.kind = kind, .degree = k, .lambda_max = u, .storage = storage};
-    const auto weights =
-        kind == ChebyshevKind::fourth ? std::vector<double>(k + 1, 1.0) : polynomials::optimal_weights(k + 1);
-    list.push_back({"fourth", std::make_unique<Chebyshev<Scalar, Space>>(options),
+  for (const auto kind : {PolynomialKind::fourth, PolynomialKind::fourth_optimized}) {
+    const PolynomialOptions options{.kind = kind, .degree = k, .lambda_max = u, .storage = storage};
+    const auto weights = kind == PolynomialKind::fourth ? std::vector<double>(k + 1, 1.0)
+                                                        : polynomials::optimal_weights(k + 1);
+    list.push_back({"fourth", std::make_unique<PolynomialPreconditioner<Scalar, Space>>(options),
                     [=](const ReferenceScaled& b, const Long& r) {
                       return reference_fourth_kind([&](const Long& x) { return b(x); }, r, u, weights);
                     }});
@@ -190,8 +188,8 @@ std::vector<Method<Scalar, Space>> methods(int k, double l, double u, Storage st
   const double omega = 1.3 / u;
   list.push_back(
       {"neumann",
-       std::make_unique<Neumann<Scalar, Space>>(
-           NeumannOptions{.degree = k, .omega = omega, .storage = storage}),
+       std::make_unique<PolynomialPreconditioner<Scalar, Space>>(PolynomialOptions{
+           .kind = PolynomialKind::neumann, .degree = k, .omega = omega, .storage = storage}),
        [=](const ReferenceScaled& b, const Long& r) { return reference_neumann(b, r, omega, k); }});
   return list;
 }
@@ -224,7 +222,7 @@ template <class Space>
 class PolynomialTest : public ::testing::Test {};
 TYPED_TEST_SUITE(PolynomialTest, TestSpaces, SpaceNames);
 
-TYPED_TEST(PolynomialTest, AppliesWhatTheTextbooksSay) {
+TYPED_TEST(PolynomialTest, ApplicationsEqualTheReferenceRecurrences) {
   for (const Case& test : small_matrices())
     check_applications<double, TypeParam>(test, {0, 1, 2, 3, 8}, 1e-14);
   for (const Case& test :
@@ -234,7 +232,7 @@ TYPED_TEST(PolynomialTest, AppliesWhatTheTextbooksSay) {
   }
 }
 
-TYPED_TEST(PolynomialTest, OfAMatrixThatIsStoredAlready) {
+TYPED_TEST(PolynomialTest, ApplicationsWithASharedStoredMatrix) {
   for (const Case& test : small_matrices())
     check_applications<double, TypeParam>(test, {0, 1, 3}, 1e-14, Storage::full, true);
   const Case random{"random", random_spd(67, 0.15, 3)};
@@ -243,17 +241,17 @@ TYPED_TEST(PolynomialTest, OfAMatrixThatIsStoredAlready) {
   check_applications<double, TypeParam>(random, {2, 8}, 1e-6, Storage::single_precision, true);
 }
 
-TYPED_TEST(PolynomialTest, OfMatricesThatAreNotSymmetric) {
+TYPED_TEST(PolynomialTest, NonsymmetricMatrices) {
   const Case test{"convection", generated("convection_diffusion3d:5")};
   check_applications<double, TypeParam>(test, {1, 2, 6, 15}, 1e-14);
 }
 
-TYPED_TEST(PolynomialTest, OfAWiderMatrixIsThatOfItsSquare) {
+TYPED_TEST(PolynomialTest, ColumnsOfOtherRanksAreLeftOut) {
   const Case test{"wide", with_columns_of_other_ranks(generated("poisson2d:9"))};
   check_applications<double, TypeParam>(test, {1, 2, 7}, 1e-14);
 }
 
-TYPED_TEST(PolynomialTest, InLowerPrecisions) {
+TYPED_TEST(PolynomialTest, LowerStoragePrecisions) {
   const Case test{"poisson2d:9", generated("poisson2d:9")};  // whose entries any precision has
   for (const Storage storage : {Storage::single_precision, Storage::half, Storage::bfloat16})
     check_applications<double, TypeParam>(test, {1, 2, 9}, 1e-14, storage);
@@ -273,7 +271,7 @@ std::vector<std::vector<double>> dense(const Preconditioner<double, Space>& m) {
   return applied(m, unit);
 }
 
-TYPED_TEST(PolynomialTest, IsSymmetricWhateverTheStorage) {
+TYPED_TEST(PolynomialTest, SymmetryInEveryStoragePrecision) {
   const HostMatrix<double> a = random_spd(45, 0.2, 8, 6);  // of a diagonal that varies
   for (const Storage storage : {Storage::full, Storage::half, Storage::bfloat16}) {
     for (auto& method : methods<double, TypeParam>(6, 0.02, 2.5, storage)) {
@@ -286,7 +284,7 @@ TYPED_TEST(PolynomialTest, IsSymmetricWhateverTheStorage) {
   }
 }
 
-TYPED_TEST(PolynomialTest, OfHermitianMatrices) {
+TYPED_TEST(PolynomialTest, HermitianMatrices) {
   // A = Q^H R Q with a unitary diagonal Q: M^-1 likewise.
   const HostMatrix<double> real = random_spd(49, 0.2, 8, 6);  // of a diagonal that varies
   const auto phases = random_phases(49, 4);
@@ -310,9 +308,9 @@ TYPED_TEST(PolynomialTest, OfHermitianMatrices) {
   }
   // Both ways to the spectrum's ends: the modulus of an entry, and a Hermitian product.
   const std::vector<double> eigenvalues = symmetric_eigenvalues(real, true);
-  LsPolynomial<double, TypeParam> real_discs({.bounds = SpectrumBounds::gershgorin});
-  LsPolynomial<Complex, TypeParam> discs({.bounds = SpectrumBounds::gershgorin});
-  LsPolynomial<Complex, TypeParam> by_lanczos({.lanczos_steps = 49});
+  PolynomialPreconditioner<double, TypeParam> real_discs({.bounds = SpectrumBounds::gershgorin});
+  PolynomialPreconditioner<Complex, TypeParam> discs({.bounds = SpectrumBounds::gershgorin});
+  PolynomialPreconditioner<Complex, TypeParam> by_lanczos({.lanczos_steps = 49});
   real_discs.numeric(TypeParam(), to_device<TypeParam>(real));
   discs.numeric(TypeParam(), rotated_real);
   by_lanczos.numeric(TypeParam(), rotated_real);
@@ -345,7 +343,7 @@ TYPED_TEST(PolynomialTest, TheSameBitsForAnyNumberOfThreads) {
     const TypeParam one_thread = of_one_thread<TypeParam>();
     const std::vector<double> x = random_vector(a.num_rows);
     for (const Storage storage : {Storage::full, Storage::half}) {
-      LsPolynomial<double, TypeParam> one({.storage = storage}), two({.storage = storage});
+      PolynomialPreconditioner<double, TypeParam> one({.storage = storage}), two({.storage = storage});
       one.numeric(one_thread, a);
       two.numeric(TypeParam(), a);
       EXPECT_EQ(one.spectrum().max, two.spectrum().max);

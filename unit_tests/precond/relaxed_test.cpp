@@ -32,7 +32,7 @@ using ::testing::IsEmpty;
 template <class Scalar>
 using Vectors = std::vector<std::vector<Scalar>>;
 
-/// What the tests relax: by name, with options. Jacobi cannot add to a vector, the others can.
+/// A method that the tests relax: its name and options. Jacobi cannot add to a vector, the others can.
 struct Method {
   std::string name;
   OptionMap options;

@@ -52,8 +52,7 @@ TYPED_TEST(SeveralDevicesTest, AdaptiveFsaiHasTheBitsOfOneDevice) {
       {{"adaptive_fsai", {}},
        {"adaptive_fsai", {{"max_steps", "3"}, {"step_size", "1"}, {"setup_scalar", "double"}}},
        {"adaptive_fsai", {{"initial_power", "1"}, {"max_steps", "2"}, {"postfilter", "0.02"}}},
-       {"adaptive_fsai", {{"gradient", "merge"}, {"max_steps", "4"}, {"prefilter", "0.01"}}},
-       {"adaptive_fsai", {{"max_steps", "3"}, {"block_size", "3"}}}},
+       {"adaptive_fsai", {{"gradient", "merge"}, {"max_steps", "4"}, {"prefilter", "0.01"}}}},
       {problem("elasticity3d:4"), problem("poisson2d:21"), random_spd(61, 0.05, 3)});
 }
 
@@ -259,9 +258,8 @@ TYPED_TEST(SeveralDevicesTest, MethodsThatDependOnAllRowsAreRefused) {
           }),
           AllOf(HasSubstr(std::string(name) + " cannot be set up over several devices"),
                 HasSubstr("choose fsai, adaptive_fsai, nonsymmetric_fsai, spai, isai, or one device")));
-  for (const Setup& setup : std::vector<Setup>{{"fsai", {{"block_size", "0"}}},
-                                               {"adaptive_fsai", {{"block_size", "0"}}},
-                                               {"isai", {{"relaxation_steps", "1"}}}})
+  for (const Setup& setup :
+       std::vector<Setup>{{"fsai", {{"block_size", "0"}}}, {"isai", {{"relaxation_steps", "1"}}}})
     EXPECT_THAT(message_of<InputError>([&] { over<double, TypeParam>(setup, 2); }),
                 AllOf(HasSubstr(setup.name + " with these options cannot be set up over several devices"),
                       HasSubstr("leave out block_size=0 and relaxation_steps")));
@@ -303,7 +301,7 @@ TYPED_TEST(SeveralDevicesTest, ErrorsNameTheDeviceAndTheRow) {
   m->numeric(space, to_device<TypeParam>(whole));
   expect_same<TypeParam>(found<double, TypeParam>(*m), before);
   // A budget that rows do not fit in.
-  const auto small = over<double, TypeParam>({"fsai", {{"power", "6"}, {"pattern_bytes", "1024"}}}, 2);
+  const auto small = over<double, TypeParam>({"fsai", {{"power", "6"}, {"memory_budget", "1024"}}}, 2);
   EXPECT_THAT(message_of<InputError>([&] { small->symbolic(space, to_device<TypeParam>(whole)); }),
               HasSubstr("device 0: the lower triangle"));
 }
@@ -385,7 +383,7 @@ TYPED_TEST(SeveralDevicesTest, TheListenerIsToldByTheFirstDevice) {
   if (!is_host_space<TypeParam>) GTEST_SKIP() << "a device solves any row in less than a minute";
   const TypeParam space = of_one_thread<TypeParam>();
   const auto a = to_device<TypeParam>(with_a_long_row());
-  const OptionMap room = {{"slab_bytes", "2147483648"}};
+  const OptionMap room = {{"workspace_budget", "2147483648"}};
   for (const bool before : {true, false}) {
     const auto m = over<double, TypeParam>({"fsai", room}, 2);
     if (!before) m->symbolic(space, a);

@@ -125,7 +125,7 @@ class SpaiTest : public ::testing::Test {};
 TYPED_TEST_SUITE(SpaiTest, TestSpaces, SpaceNames);
 
 // Table 3 with the predictions for E + |A| of Table 4.
-TEST(SpaiStrategy, PredictsWhatThePaperDoes) {
+TEST(SpaiStrategy, PredictsTheChoicesOfThePaper) {
   using impl::spai::choose_strategy;
   struct Line {
     const char* name;
@@ -249,7 +249,7 @@ TYPED_TEST(SpaiTest, TheNormalEquationsGiveTheSame) {
       ASSERT_NO_FATAL_FAILURE(expect_least(test.matrix, invert<TypeParam>(test.matrix, options), side, 1e-4));
     }
   }
-  // What they are not safe for is solved by QR.
+  // Systems for which they are not safe are solved by QR.
   Dense hilbert(9, std::vector<double>(9));
   for (int i = 0; i < 9; ++i)
     for (int j = 0; j < 9; ++j) hilbert[i][j] = 1.0 / (i + j + 1);
@@ -312,7 +312,7 @@ HostGraph columns_of_lengths(int n, const std::vector<int>& lengths) {
   return rows;
 }
 
-TYPED_TEST(SpaiTest, SizesBesideTheEdgesOfEveryBin) {
+TYPED_TEST(SpaiTest, SizesAroundTheEdgesOfEveryBin) {
   std::vector<int> lengths;
   for (int edge : {1, 8, 16, 24, 32, 48, 64, 96, 128}) {
     lengths.push_back(edge);
@@ -361,7 +361,7 @@ void expect_orthogonal(const HostMatrix<double>& a, const HostMatrix<double>& m,
   }
 }
 
-// By vectors, by teams of either size, and stored; beside each other.
+// By vectors, by teams of either size, and stored, at the same time.
 TYPED_TEST(SpaiTest, LongColumnsOfEveryKind) {
   const int n = 1511;  // a prime
   const std::vector<int> lengths = {3,   95,  96,  97,  107, 108, 127, 128, 200, 255, 256,
@@ -379,7 +379,7 @@ TYPED_TEST(SpaiTest, LongColumnsOfEveryKind) {
     ASSERT_NO_FATAL_FAILURE(
         expect_orthogonal(a, once, columns, precision == Precision::double_precision ? 1e-11 : 1e-3));
     EXPECT_TRUE(once == invert<TypeParam>(a, options, nullptr, &pattern));
-    options.slab_bytes = 1 << 20;
+    options.workspace_budget = 1 << 20;
     EXPECT_TRUE(once == invert<TypeParam>(a, options, nullptr, &pattern)) << "one team after the other";
     for (const char* label : {"stream_columns", "stream_long_columns", "solve_columns", "count_rows"})
       EXPECT_TRUE(!has_register_levels<TypeParam> ||
@@ -500,7 +500,7 @@ TYPED_TEST(SpaiTest, AFailedNumericLeavesTheInverseAsItWas) {
   SpaiOptions options = with(Side::right, 1);
   options.reuse = Reuse::none;
   options.prefilter = 0.05;
-  options.column_bytes = 2048;
+  options.memory_budget = 2048;
   Spai<double, TypeParam> spai(options);
   spai.symbolic(space, to_device<TypeParam>(diagonal));
   spai.numeric(space, to_device<TypeParam>(diagonal));
@@ -508,7 +508,7 @@ TYPED_TEST(SpaiTest, AFailedNumericLeavesTheInverseAsItWas) {
   EXPECT_EQ(before.nnz(), 60u);
   EXPECT_THAT(
       message_of<InputError>([&] { spai.numeric(space, to_device<TypeParam>(a)); }),
-      AllOf(HasSubstr("spai: a column with "), HasSubstr("column_bytes = 2048"), HasSubstr("prefilter")));
+      AllOf(HasSubstr("spai: a column with "), HasSubstr("memory_budget = 2048"), HasSubstr("prefilter")));
   EXPECT_THAT(message_of<InputError>(
                   [&] { spai.numeric(space, to_device<TypeParam>(random_around_three(21, 0.5, 1))); }),
               HasSubstr("spai: numeric was given 21 rows, symbolic 60; call symbolic again"));
@@ -516,7 +516,7 @@ TYPED_TEST(SpaiTest, AFailedNumericLeavesTheInverseAsItWas) {
   EXPECT_EQ(spai.report().nnz, 60);
   options.prefilter = 0;
   options.power = 3;
-  options.pattern_bytes = 10000;
+  options.memory_budget = 10000;
   EXPECT_THAT(message_of<InputError>([&] { invert<TypeParam>(a, options); }), HasSubstr("10000"));
   EXPECT_THAT(message_of<InputError>([&] {
                 invert<TypeParam>(sparse<double>({{1}, {2}}), options);
@@ -652,7 +652,7 @@ TYPED_TEST(SpaiTest, ScalesOfAnySize) {
       ASSERT_EQ(std::ldexp(m.values[k], 4 * (i - 30)), plain.values[k]);
 }
 
-TYPED_TEST(SpaiTest, WhatSinglePrecisionCannotSolveIsDoneInDouble) {
+TYPED_TEST(SpaiTest, ColumnsThatSinglePrecisionCannotSolveAreDoneInDouble) {
   Dense hilbert(9, std::vector<double>(9));
   for (int i = 0; i < 9; ++i)
     for (int j = 0; j < 9; ++j) hilbert[i][j] = 1.0 / (i + j + 1);
@@ -678,7 +678,7 @@ TYPED_TEST(SpaiTest, ADenseRowAndAHugeColumn) {
   }
   for (Side side : {Side::right, Side::left}) {
     SpaiOptions options = with(side);
-    options.slab_bytes = 1 << 16;
+    options.workspace_budget = 1 << 16;
     Report report;
     const auto m = invert<TypeParam>(arrow, options, &report);
     ASSERT_EQ(pattern_of(m), pattern_of(arrow));
@@ -716,7 +716,7 @@ TYPED_TEST(SpaiTest, ColumnsOfThousandsOfRows) {
     for (int i = 0; i < dense && k < dense; ++i) pattern[i].push_back(k);
   for (const Precision precision : {Precision::single_precision, Precision::double_precision}) {
     SpaiOptions options = with(Side::right, 1, precision);
-    options.slab_bytes = 1 << 20;
+    options.workspace_budget = 1 << 20;
     const auto m = invert<TypeParam>(a, options, nullptr, &pattern);
     const double tolerance = precision == Precision::double_precision ? 1e-10 : 1e-4;
     ASSERT_NO_FATAL_FAILURE(expect_least(a, m, Side::right, tolerance, {0, 20, dense - 1, dense, n - 1}));
@@ -730,7 +730,7 @@ TYPED_TEST(SpaiTest, SameBitsTwiceAndInSlabsOfAnySizeAndOnFewerThreads) {
       SpaiOptions options = with(Side::right, 1, precision);
       const auto once = invert<TypeParam>(a, options);
       EXPECT_TRUE(once == invert<TypeParam>(a, options));
-      options.slab_bytes = 1 << 16;
+      options.workspace_budget = 1 << 16;
       EXPECT_TRUE(once == invert<TypeParam>(a, options));
       const TypeParam one_thread = of_one_thread<TypeParam>();
       const auto device = to_device<TypeParam>(a);
@@ -782,9 +782,8 @@ TYPED_TEST(SpaiTest, TheRegistryBuildsItWithEveryOption) {
                              {"setup_scalar", std::string("single")},
                              {"strategy", std::string("sorted")},
                              {"reuse", std::string("none")},
-                             {"pattern_bytes", std::int64_t(1) << 30},
-                             {"slab_bytes", std::int64_t(1) << 20},
-                             {"column_bytes", std::int64_t(1) << 20},
+                             {"memory_budget", std::int64_t(1) << 30},
+                             {"workspace_budget", std::int64_t(1) << 20},
                              {"storage", std::string("half")},
                              {"storage_format", std::string("jad")}};
   const auto built = create_preconditioner<double, TypeParam>("spai", options);
@@ -802,8 +801,8 @@ TYPED_TEST(SpaiTest, TheRegistryBuildsItWithEveryOption) {
   EXPECT_THAT(refuse({{"prefilter", 1.5}}), HasSubstr("prefilter"));
   EXPECT_THAT(refuse({{"side", std::string("middle")}}), HasSubstr("side"));
   EXPECT_THAT(refuse({{"strategy", std::string("best")}}), HasSubstr("strategy"));
-  EXPECT_THAT(refuse({{"slab_bytes", std::int64_t(1000)}}), HasSubstr("slab_bytes"));
-  EXPECT_THAT(refuse({{"column_bytes", std::int64_t(1000)}}), HasSubstr("column_bytes"));
+  EXPECT_THAT(refuse({{"workspace_budget", std::int64_t(1000)}}), HasSubstr("workspace_budget"));
+  EXPECT_THAT(refuse({{"memory_budget", std::int64_t(1000)}}), HasSubstr("memory_budget"));
 }
 
 TYPED_TEST(SpaiTest, ConjugateGradientsRefuseIt) {
@@ -862,7 +861,7 @@ TYPED_TEST(SpaiTest, HoldsNoMoreThanItReports) {
   for (Side side : {Side::right, Side::left}) {
     const auto a = to_device<TypeParam>(generated("convection_diffusion3d:14"));
     SpaiOptions options = with(side, 1);
-    options.slab_bytes = 1 << 20;
+    options.workspace_budget = 1 << 20;
     Spai<double, TypeParam> spai(options);
     spai.symbolic(space, a);
     const MemoryPeak memory;

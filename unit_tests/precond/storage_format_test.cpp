@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <prekond/core/error.hpp>
-#include <prekond/core/multiply_add.hpp>
+#include <prekond/core/impl/multiply_add.hpp>
 #include <prekond/matrix/generate.hpp>
 #include <prekond/precond/impl/stored_matrix.hpp>
 #include <prekond/precond/registry.hpp>

@@ -98,7 +98,7 @@ TEST(TriangularLanesTest, VectorsWaitForEachOther) {
   check_lanes<32>(45);
 }
 
-TEST(TriangularLanesTest, ARowThatWaitsInVainSaysSo) {
+TEST(TriangularLanesTest, ARowThatGivesUpWaitingRaisesTheFlag) {
   Problem p = problem_of(20);
   const auto row = p.row<8>(7);
   LaneThreads<8>().run([&](const auto& level) { row.solve(level, 19, -1); });

@@ -199,7 +199,7 @@ TYPED_TEST(TriangularSolverTest, OneTeamSolvesWhatOthersGaveUp) {
     }
 }
 
-TYPED_TEST(TriangularSolverTest, NansAreValuesToo) {
+TYPED_TEST(TriangularSolverTest, NanInTheRightHandSideIsPropagated) {
   const auto n = strict_triangle(generated("poisson2d:12"), Triangle::lower);
   const auto b = waves_of(n.num_rows);
   const Solver<double, TypeParam> solve(n, Triangle::lower, with(TriangularMethod::sync_free));
@@ -273,7 +273,7 @@ TYPED_TEST(TriangularSolverTest, AsManySweepsAsLevelsAreExact) {
     }
 }
 
-TYPED_TEST(TriangularSolverTest, SweepsThatGrowGiveWayToAnExactSolve) {
+TYPED_TEST(TriangularSolverTest, DivergingSweepsGiveWayToAnExactSolve) {
   auto n = strict_triangle(generated("poisson2d:20"), Triangle::lower, 4);
   const auto b = waves_of(n.num_rows);
   TriangularOptions options = with(TriangularMethod::jacobi);
@@ -288,13 +288,13 @@ TYPED_TEST(TriangularSolverTest, SweepsThatGrowGiveWayToAnExactSolve) {
   solve.numeric(tame);
   EXPECT_EQ(solve.solver.method(), TriangularMethod::jacobi);
   EXPECT_THAT(solve.report.notes, Not(Contains(HasSubstr("refused"))));
-  // What is not finite is not told by its size alone.
+  // The size does not show that a value is not finite.
   for (double& value : n.values) value *= 1e200;
   solve.numeric(n);
   EXPECT_EQ(solve.solver.method(), exact);
 }
 
-TYPED_TEST(TriangularSolverTest, IsaiIsTheInverseOfThatName) {
+TYPED_TEST(TriangularSolverTest, MethodIsaiEqualsIsai) {
   const TypeParam space;
   for (const int power : {1, 3})
     for (const Triangle which : triangles) {
@@ -373,7 +373,7 @@ TYPED_TEST(TriangularSolverTest, HostSolvesAreThoseOfTheHost) {
 
 // ------------------------------------------------------------------------------------------------ the frame
 
-TYPED_TEST(TriangularSolverTest, WhatIsNotFiniteIsLeftOutAndCounted) {
+TYPED_TEST(TriangularSolverTest, NonfiniteEntriesAreLeftOutAndCounted) {
   for (const auto& [word, method] : triangular_methods()) {
     SCOPED_TRACE(word);
     auto n = strict_triangle(generated("poisson2d:9"), Triangle::lower);
@@ -416,7 +416,7 @@ TYPED_TEST(TriangularSolverTest, BreakdownsAreAddedToThoseBefore) {
   }
 }
 
-TYPED_TEST(TriangularSolverTest, WhatOtherRanksHaveDoesNotMatter) {
+TYPED_TEST(TriangularSolverTest, ColumnsOfOtherRanksAreSkipped) {
   auto n = strict_triangle(with_columns_of_other_ranks(generated("poisson2d:9")), Triangle::lower);
   const auto b = waves_of(n.num_rows);
   for (std::size_t k = 0; k < n.nnz(); ++k)
@@ -430,7 +430,7 @@ TYPED_TEST(TriangularSolverTest, WhatOtherRanksHaveDoesNotMatter) {
   }
 }
 
-TYPED_TEST(TriangularSolverTest, SaysWhatItDoes) {
+TYPED_TEST(TriangularSolverTest, DescriptionNamesTheMethod) {
   const auto n = strict_triangle(generated("poisson2d:10"), Triangle::upper);
   const auto described = [&](TriangularMethod method) {
     const Solver<double, TypeParam> solve(n, Triangle::upper, with(method));
@@ -458,7 +458,7 @@ TYPED_TEST(TriangularSolverTest, SaysWhatItDoes) {
   EXPECT_EQ(options.storage, Storage::half);
 }
 
-TYPED_TEST(TriangularSolverTest, WithoutRowsThereIsNothingToDo) {
+TYPED_TEST(TriangularSolverTest, MatricesWithoutRows) {
   for (const auto& [word, method] : triangular_methods()) {
     const HostMatrix<double> empty;
     const Solver<double, TypeParam> solve(empty, Triangle::lower, with(method));
@@ -483,14 +483,14 @@ TYPED_TEST(TriangularSolverTest, ApplyAllocatesNothingAndDoesNotFence) {
       const ToolEvents events;
       apply();
       EXPECT_THAT(events.allocations(), IsEmpty()) << word;
-      // What the host solves goes there and back between two.
+      // A system that the host solves goes there and back between two.
       const bool goes_to_host = solve.solver.method() == TriangularMethod::host;
       EXPECT_THAT(events.fences(), ::testing::SizeIs(goes_to_host ? 2 : 0)) << word;
       for (const auto& label : events.kernels()) EXPECT_THAT(label, ::testing::StartsWith("prekond::"));
     }
 }
 
-TYPED_TEST(TriangularSolverTest, WhatMeansNothingIsRefused) {
+TYPED_TEST(TriangularSolverTest, InvalidOptionsAndSizesAreRefused) {
   const TypeParam space;
   using Solve = TriangularSolver<double, TypeParam>;
   TriangularOptions options;

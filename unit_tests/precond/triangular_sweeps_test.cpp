@@ -31,7 +31,7 @@ TriangularOptions until(double tolerance, int sweeps = 1000) {
   return options;
 }
 
-/// The largest change of each of so many sweeps on the fixed vector, times the scales.
+/// The largest change of each of `sweeps` sweeps on the fixed vector, times the scales.
 std::vector<double> changes_of(const HostMatrix<double>& n, const std::vector<double>& s, int sweeps) {
   std::vector<long double> source(n.num_rows);
   for (std::size_t i = 0; i < source.size(); ++i)
@@ -71,7 +71,7 @@ std::vector<Case> sweep_cases() {
   return cases;
 }
 
-TYPED_TEST(TriangularSweepsTest, AreTheLeastThatReachTheTolerance) {
+TYPED_TEST(TriangularSweepsTest, FewestSweepsThatReachTheTolerance) {
   std::vector<int> found;
   for (const Case& test : sweep_cases())
     for (const Triangle which : triangles)
@@ -96,7 +96,7 @@ TYPED_TEST(TriangularSweepsTest, AreTheLeastThatReachTheTolerance) {
   EXPECT_THAT(found, ::testing::AllOf(Contains(1), Contains(2), Contains(3), Contains(::testing::Ge(8))));
 }
 
-TYPED_TEST(TriangularSweepsTest, EndWithTheSolutionWhereNothingChanges) {
+TYPED_TEST(TriangularSweepsTest, SweepsEndWhereNothingChanges) {
   for (const char* spec : {"poisson3d:7", "convection_diffusion3d:6,peclet=1000"})
     for (const Triangle which : triangles) {
       const auto n = strict_triangle(generated(spec), which);
@@ -108,7 +108,7 @@ TYPED_TEST(TriangularSweepsTest, EndWithTheSolutionWhereNothingChanges) {
     }
 }
 
-TYPED_TEST(TriangularSweepsTest, ThatWouldChangeNothingAreLeftOut) {
+TYPED_TEST(TriangularSweepsTest, SweepsBeyondTheRowsAreLeftOut) {
   const auto n = strict_triangle(random_general(23, 0.4, 3), Triangle::lower);
   const auto b = waves_of(n.num_rows);
   const Solver<double, TypeParam> many(n, Triangle::lower, until(0, 1000000));
@@ -121,7 +121,7 @@ TYPED_TEST(TriangularSweepsTest, ThatWouldChangeNothingAreLeftOut) {
   EXPECT_EQ(enough(b), many(b));
 }
 
-TYPED_TEST(TriangularSweepsTest, SayWhatTheyReached) {
+TYPED_TEST(TriangularSweepsTest, DescriptionHasTheChangeReached) {
   const auto n = strict_triangle(generated("poisson3d:9"), Triangle::upper);
   const Solver<double, TypeParam> reaches(n, Triangle::upper, until(0.01));
   EXPECT_EQ(reaches.solver.description(), "test, upper solve: jacobi, " +
@@ -144,7 +144,7 @@ TYPED_TEST(TriangularSweepsTest, SayWhatTheyReached) {
   EXPECT_EQ(exact.solver.sweeps(), 0);
 }
 
-TYPED_TEST(TriangularSweepsTest, AreFixedAnewByNumericAndGiveWayWhereTheyGrow) {
+TYPED_TEST(TriangularSweepsTest, NumericFixesSweepsAnewAndRefusesDivergence) {
   const auto slow = strict_triangle(generated("poisson2d:20"), Triangle::lower);
   const auto fast = strict_triangle(slow, Triangle::lower, 0.05);
   const auto wild = strict_triangle(slow, Triangle::lower, 4);
@@ -161,7 +161,7 @@ TYPED_TEST(TriangularSweepsTest, AreFixedAnewByNumericAndGiveWayWhereTheyGrow) {
   expect_solution(wild, Triangle::lower, {}, b, solve(b), 1e-14);
 }
 
-TYPED_TEST(TriangularSweepsTest, LookAtChangesInNumericAlone) {
+TYPED_TEST(TriangularSweepsTest, OnlyNumericLooksAtChanges) {
   const auto n = strict_triangle(generated("poisson3d:9"), Triangle::lower);
   const auto looks = [](const ToolEvents& events) {
     const auto& kernels = events.kernels();
@@ -183,7 +183,7 @@ TYPED_TEST(TriangularSweepsTest, LookAtChangesInNumericAlone) {
   }
 }
 
-TYPED_TEST(TriangularSweepsTest, AreRaisedToThoseOfAnother) {
+TYPED_TEST(TriangularSweepsTest, SweepsAreRaisedToThoseOfAnotherSolve) {
   const auto n = strict_triangle(generated("poisson3d:9"), Triangle::lower);
   const auto b = waves_of(n.num_rows);
   Solver<double, TypeParam> solve(n, Triangle::lower, until(0.01, 40));
@@ -198,7 +198,7 @@ TYPED_TEST(TriangularSweepsTest, AreRaisedToThoseOfAnother) {
   EXPECT_LT(solve.solver.sweeps(), more) << "it looks at the tolerance from there on";
   Solver<double, TypeParam> exact(n, Triangle::lower, with(TriangularMethod::levels));
   EXPECT_THROW(exact.solver.raise_sweeps(exact.space, 3, exact.report), std::logic_error);
-  // Those that grow are refused, and nothing changes.
+  // Diverging sweeps are refused, and nothing changes.
   const auto wild = strict_triangle(n, Triangle::lower, 4);
   Solver<double, TypeParam> grows(wild, Triangle::lower, until(1, 6));
   EXPECT_EQ(grows.solver.sweeps(), 1);
@@ -206,7 +206,7 @@ TYPED_TEST(TriangularSweepsTest, AreRaisedToThoseOfAnother) {
   EXPECT_EQ(grows.solver.sweeps(), 1);
 }
 
-TYPED_TEST(TriangularSweepsTest, OfNoToleranceThatMeansNothing) {
+TYPED_TEST(TriangularSweepsTest, TolerancesOutOfRangeAreRefused) {
   for (const double tolerance : {-0.1, 1.5, std::nan(""), std::numeric_limits<double>::infinity()})
     EXPECT_THAT(message_of<OptionError>(
                     [&] { TriangularSolver<double, TypeParam>("test", Triangle::lower, until(tolerance)); }),
@@ -215,7 +215,7 @@ TYPED_TEST(TriangularSweepsTest, OfNoToleranceThatMeansNothing) {
 
 // ------------------------------------------------------------------------------------------- the transpose
 
-/// What a solve does to the unit vectors: its rows.
+/// The results of a solve for the unit vectors, by rows.
 template <class Space>
 std::vector<std::vector<double>> columns_of_inverse(const Solver<double, Space>& solve) {
   const auto n = static_cast<std::size_t>(solve.solver.num_rows());

@@ -39,7 +39,7 @@ inline std::string to_text(const Setup& setup) {
 template <class Space>
 std::unique_ptr<Across<Space>> across(const Setup& setup) {
   const auto configurator =
-      find_line(preconditioner_registry<double, Space>(), setup.name, "preconditioner").configure();
+      find_registered(preconditioner_registry<double, Space>(), setup.name, "preconditioner").configure();
   configurator->fields().set(setup.options, setup.name);
   DistributedOptions options;
   options.rank_overlap = setup.rank_overlap;

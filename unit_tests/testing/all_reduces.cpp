@@ -5,7 +5,6 @@
 #include <mpi.h>
 
 int prekond::testing::all_reduces = 0;
-int prekond::testing::all_reduces_that_do_not_wait = 0;
 
 // MPI's profiling interface: every library of this program calls this one.
 extern "C" int MPI_Allreduce(const void* mine, void* all, int count, MPI_Datatype type, MPI_Op op,
@@ -17,6 +16,5 @@ extern "C" int MPI_Allreduce(const void* mine, void* all, int count, MPI_Datatyp
 extern "C" int MPI_Iallreduce(const void* mine, void* all, int count, MPI_Datatype type, MPI_Op op,
                               MPI_Comm comm, MPI_Request* request) {
   ++prekond::testing::all_reduces;
-  ++prekond::testing::all_reduces_that_do_not_wait;
   return PMPI_Iallreduce(mine, all, count, type, op, comm, request);
 }

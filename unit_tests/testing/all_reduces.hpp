@@ -4,9 +4,8 @@
 
 namespace prekond::testing {
 
-/// Calls of MPI_Allreduce and MPI_Iallreduce on this rank, by any library of the program, and those of the
-/// second, which do not wait. Tests set them to zero before what they count.
+/// The number of calls of MPI_Allreduce and MPI_Iallreduce on this rank, by any library of the program. A
+/// test sets it to zero before the calls that it counts.
 extern int all_reduces;
-extern int all_reduces_that_do_not_wait;
 
 }  // namespace prekond::testing

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// What the tests of block_jacobi and schwarz have in common.
+/// Helpers of the tests of block_jacobi and schwarz.
 #include "testing/general_matrices.hpp"
 #include "testing/reference_block.hpp"
 #include "testing/spaces.hpp"
@@ -10,7 +10,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <prekond/core/error.hpp>
-#include <prekond/precond/block_jacobi.hpp>
 #include <prekond/precond/registry.hpp>
 #include <prekond/precond/schwarz.hpp>
 
@@ -65,7 +64,7 @@ Sets sets_of(const Partition<Space>& partition) {
   return sets;
 }
 
-/// The block-diagonal matrix of the A[S_d, S_d], the sets' rows one behind the other.
+/// The block-diagonal matrix of the A[S_d, S_d], whose rows follow each other by sets.
 inline HostMatrix<double> blocks_of(const HostMatrix<double>& a, const Sets& sets) {
   HostMatrix<double> result;
   int first = 0;
@@ -135,16 +134,16 @@ inline OptionMap with_size(std::int64_t size, OptionMap more) {
 }
 
 template <class Scalar, class Space>
-std::unique_ptr<BlockJacobi<Scalar, Space>> made_block_jacobi(const OptionMap& options) {
-  BlockJacobiOptions own;
-  OptionFields::of(own).set(options, own.name);
-  return std::make_unique<BlockJacobi<Scalar, Space>>(own);
+std::unique_ptr<Schwarz<Scalar, Space>> made_block_jacobi(const OptionMap& options) {
+  SchwarzOptions own;
+  own.overlap = 0;
+  OptionFields::of(own).set(options, "block_jacobi");
+  return std::make_unique<Schwarz<Scalar, Space>>(own);
 }
 
-/// Against the reference with the partition that was made, for several vectors.
+/// Compares with dense solves of the blocks of the partition that was made, for several vectors.
 template <class Scalar, class Space>
-void check_block_jacobi(const HostMatrix<double>& matrix, const OptionMap& options, const std::string& method,
-                        double tolerance) {
+void check_block_jacobi(const HostMatrix<double>& matrix, const OptionMap& options, double tolerance) {
   const Space space;
   const auto a = convert<Scalar>(matrix);
   const auto m = made_block_jacobi<Scalar, Space>(options);
@@ -160,7 +159,7 @@ void check_block_jacobi(const HostMatrix<double>& matrix, const OptionMap& optio
     const auto x = waves<Scalar>(a.num_rows, count);
     const auto y = applied<Scalar, Space>(*m, x, count + 1);
     for (int k = 0; k < count; ++k)
-      ASSERT_LT(relative_distance(y[k], reference_schwarz(a, sets, 0, false, method, x[k])), tolerance)
+      ASSERT_LT(relative_distance(y[k], reference_schwarz(a, sets, 0, false, x[k])), tolerance)
           << "vector " << k;
   }
 }

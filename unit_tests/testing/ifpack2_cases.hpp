@@ -35,7 +35,7 @@ inline const Registry<Local>& registry() {
 
 /// Is it no preconditioner for CG, by its default options? The registry's line says it of those that never
 /// are.
-inline bool is_nonsymmetric(const RegistryLine<Local>& line) {
+inline bool is_nonsymmetric(const RegistryEntry<Local>& line) {
   return line.configure()->build()->is_nonsymmetric();
 }
 

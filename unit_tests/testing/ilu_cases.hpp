@@ -5,11 +5,8 @@
 #include "testing/multicolor_cases.hpp"
 #include "testing/reference_ilu.hpp"
 
-#include <prekond/precond/ic0.hpp>
-#include <prekond/precond/ick.hpp>
-#include <prekond/precond/ilu0.hpp>
-#include <prekond/precond/iluk.hpp>
-#include <prekond/precond/mic0.hpp>
+#include <prekond/precond/ic.hpp>
+#include <prekond/precond/ilu.hpp>
 
 #include "precond/factorization/ilu/numeric.hpp"
 
@@ -76,15 +73,12 @@ void expect_triangle(const std::vector<std::map<int, Scalar>>& found,
   }
 }
 
-/// Of Ilu0, Iluk, Ic0, Ick, Mic0.
-template <class Options>
-inline constexpr ReferenceKind reference_kind = ReferenceKind::ilu;
-template <>
-inline constexpr ReferenceKind reference_kind<Ic0Options> = ReferenceKind::ic;
-template <>
-inline constexpr ReferenceKind reference_kind<IckOptions> = ReferenceKind::ic;
-template <>
-inline constexpr ReferenceKind reference_kind<Mic0Options> = ReferenceKind::mic;
+inline ReferenceKind reference_kind(const IluOptions&) {
+  return ReferenceKind::ilu;
+}
+inline ReferenceKind reference_kind(const IcOptions& options) {
+  return options.modified ? ReferenceKind::mic : ReferenceKind::ic;
+}
 
 /// Rows without a diagonal entry, which take another in its place.
 template <class Scalar>
@@ -96,9 +90,10 @@ int without_diagonal(const HostMatrix<Scalar>& a) {
 
 /// Pattern, factors, what is counted, and M^-1 b, against the textbook's.
 template <template <class, class> class Method, class Scalar, class Space>
-void check_factors(const Case& test, const typename Method<Scalar, Space>::options_type& options, int level,
+void check_factors(const Case& test, const typename Method<Scalar, Space>::options_type& options,
                    double tolerance) {
-  constexpr ReferenceKind kind = reference_kind<typename Method<Scalar, Space>::options_type>;
+  const ReferenceKind kind = reference_kind(options);
+  const int level = options.level;
   SCOPED_TRACE(test.name + ", level " + std::to_string(level) + ", schedule " +
                std::to_string(int(options.schedule)));
   const auto host = convert<Scalar>(test.matrix);

@@ -5,7 +5,6 @@
 #include "testing/ilu_cases.hpp"
 #include "testing/reference_ilut.hpp"
 
-#include <prekond/precond/ict.hpp>
 #include <prekond/precond/ilut.hpp>
 
 #include <gtest/gtest.h>
@@ -46,7 +45,7 @@ Made<Scalar> made(const HostMatrix<Scalar>& host, const impl::ilut::ThresholdRul
   const auto a = to_device<Space>(host);
   const auto pattern = fill_pattern<Space>(space, a, 0, std::int64_t(1) << 40, true);
   Report report;
-  const auto scaled = impl::relaxation::fill_triangles<Scalar, Space>(space, a, pattern, Scalar(1), report);
+  const auto scaled = impl::sweeps::fill_triangles<Scalar, Space>(space, a, pattern, Scalar(1), report);
   impl::ilu::Outcome outcome;
   const auto result = impl::ilut::factor<Scalar, Space>(space, pattern, scaled, rules, outcome);
   const auto rows = [&](const CsrGraph<Space>& graph, const Vector<Scalar, Space>& values) {

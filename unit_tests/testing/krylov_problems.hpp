@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// What the solvers are tested with: problems, operators and preconditioners that misbehave, reducers that
+/// The problems of the tests of solvers, operators and preconditioners that misbehave, and reducers that
 /// count.
 #include "testing/host_matrix.hpp"
 #include "testing/reference_adaptive_fsai.hpp"

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// What the tests of the multicolour preconditioners have in common.
+/// The common parts of the tests of the multicolour preconditioners.
 #include "testing/general_matrices.hpp"
 #include "testing/host_threads.hpp"
 #include "testing/reference_relaxation.hpp"

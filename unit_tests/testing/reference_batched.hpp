@@ -30,7 +30,7 @@ inline long double entry(const std::map<int, long double>& row, int j) {
   return found == row.end() ? 0 : found->second;
 }
 
-/// A row whose pivot is not above the floor keeps its diagonal entry alone, or 1.
+/// A row whose pivot is not above the floor keeps only its diagonal entry, or 1.
 inline PlainFactors plain_ilu0(const HostMatrix<double>& a) {
   auto rows = long_rows(a);
   const int n = static_cast<int>(a.num_rows);

@@ -105,9 +105,9 @@ inline std::vector<long double> reference_neumann(const ReferenceScaled& b, cons
   return y;
 }
 
-/// The iteration of algorithms 3 and 4 of Li and Saad (2013) by the residual polynomial's roots is of no use
-/// here; its sum is: s(B) b with s of degree k by forward recurrence in Q_j, inner products by a fine
-/// quadrature, in long double.
+/// The iteration of algorithms 3 and 4 of Li and Saad (2013) by the residual polynomial's roots loses
+/// its digits here; its sum does not: s(B) b with s of degree k by forward recurrence in Q_j, inner products
+/// by a fine quadrature, in long double.
 inline std::vector<long double> reference_least_squares(const ReferenceScaled& b,
                                                         const std::vector<long double>& r, long double l,
                                                         long double u, int degree) {

@@ -30,8 +30,8 @@ inline std::vector<int> reference_levels(const HostGraph& s, Triangle which) {
   return levels;
 }
 
-/// (I + N)^-1 S x for the strict triangle N of a matrix, with the magnitudes of what a row adds up:
-/// |s_i x_i| + sum |n_ij| magnitude_j, which rounding is beside. S = I where `s` is empty.
+/// (I + N)^-1 S x for the strict triangle N of a matrix, with the magnitudes of the terms of a row:
+/// |s_i x_i| + sum |n_ij| magnitude_j, which rounding is compared with. S = I where `s` is empty.
 struct Substitution {
   std::vector<long double> y, magnitudes;
 };

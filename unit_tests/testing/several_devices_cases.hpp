@@ -38,7 +38,7 @@ inline std::string to_text(const Setup& setup) {
 template <class Scalar, class Space>
 std::unique_ptr<SeveralDevices<Scalar, Space>> over(const Setup& setup, const std::vector<Space>& others) {
   const auto configurator =
-      find_line(preconditioner_registry<Scalar, Space>(), setup.name, "preconditioner").configure();
+      find_registered(preconditioner_registry<Scalar, Space>(), setup.name, "preconditioner").configure();
   configurator->fields().set(setup.options, setup.name);
   return std::make_unique<SeveralDevices<Scalar, Space>>(*configurator, others);
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// What the tests of triangular solves have in common.
+/// The common parts of the tests of triangular solves.
 #include "testing/multicolor_cases.hpp"
 #include "testing/reference_triangular.hpp"
 
@@ -50,7 +50,7 @@ inline HostMatrix<double> strict_triangle(const HostMatrix<double>& a, Triangle 
   return n;
 }
 
-/// Of a square matrix.
+/// The transpose of a square matrix.
 inline HostMatrix<double> transposed(const HostMatrix<double>& n) {
   HostMatrix<double> t;
   t.num_rows = t.num_cols = n.num_rows;
@@ -105,7 +105,7 @@ struct Solver {
     report = {};
     solver.numeric(space, to_device<Space>(n.values), to_device<Space>(s), report);
   }
-  /// Of several columns, with a workspace for one more.
+  /// Solves for several columns, with a workspace for one more.
   std::vector<std::vector<Scalar>> operator()(const std::vector<std::vector<Scalar>>& x) const {
     const auto n = static_cast<std::size_t>(solver.num_rows());
     const MultiVector<Scalar, Space> from("from", n, x.size()), to("to", n, x.size());

@@ -43,7 +43,11 @@ def preconditioners(program, folder):
     listed = command.run(program, ["list", "preconditioners"], folder, 60)
     if listed.code != 0:
         raise SystemExit(f"'list preconditioners' fails: {listed.err}")
-    return [line.split()[0] for line in listed.out.splitlines() if line.strip()]
+    names = []
+    for line in listed.out.splitlines():
+        main, _, aliases = line.partition("; aliases: ")
+        names += main.split()[:1] + re.findall(r"(\w+) \(", aliases)
+    return names
 
 
 def perturbed(b, variant):

@@ -4,7 +4,7 @@
 /// Prekond's operators and preconditioners for Belos, whose solvers on Tpetra vectors take a
 /// Tpetra::Operator. Needs the target prekond::trilinos.
 ///
-/// A preconditioner made by `prekond::ifpack2::create` is a Tpetra::Operator already. What stands here is for
+/// A preconditioner made by `prekond::ifpack2::create` is a Tpetra::Operator already. This header is for
 /// operators without a matrix, and for preconditioners of one's own.
 #include <prekond/adapters/impl/agreement.hpp>
 #include <prekond/adapters/impl/apply_to_tpetra.hpp>

@@ -4,10 +4,10 @@
 /// Prekond's preconditioners as Ifpack2's. Needs the target prekond::trilinos.
 #include <prekond/adapters/impl/apply_to_tpetra.hpp>
 #include <prekond/adapters/impl/ifpack2_near_null_space.hpp>
-#include <prekond/adapters/parameter_list.hpp>
+#include <prekond/adapters/impl/parameter_list.hpp>
 #include <prekond/adapters/tpetra.hpp>
 #include <prekond/adapters/tpetra_distributed.hpp>
-#include <prekond/core/left_out.hpp>
+#include <prekond/core/impl/left_out.hpp>
 #include <prekond/precond/distributed_preconditioner.hpp>
 #include <prekond/precond/registry.hpp>
 
@@ -22,7 +22,7 @@
 
 namespace prekond::ifpack2 {
 
-/// Options of the adapter itself; they stand beside those of the algorithm.
+/// Options of the adapter itself, given together with those of the algorithm.
 struct AdapterOptions : DistributedOptions {
   bool check_input = true;
 
@@ -84,8 +84,9 @@ class Preconditioner
   /// `matrix` may be null: then `setMatrix` gives it. \throws OptionError for a name that is not registered
   explicit Preconditioner(const std::string& name, Teuchos::RCP<const row_matrix_type> matrix = Teuchos::null)
       : m_name(name),
-        m_configurator(find_line(preconditioner_registry<scalar_type, space_type>(), name, "preconditioner")
-                           .configure()),
+        m_configurator(
+            find_registered(preconditioner_registry<scalar_type, space_type>(), name, "preconditioner")
+                .configure()),
         m_matrix(std::move(matrix)) {
     for (const OptionField& field : m_configurator->fields().list())
       if (field.name == "reuse") m_configurator->fields().set({{"reuse", std::string("none")}}, m_name);
@@ -192,7 +193,7 @@ class Preconditioner
   /// Y = alpha M^-1 X + beta Y for X of getRangeMap() x k, Y of getDomainMap() x k; with beta = 0, Y is not
   /// read. X and Y may be the same. The transposed modes are those of M^-1. \throws std::runtime_error before
   /// compute \throws std::invalid_argument where the sizes do not fit, or the algorithm cannot apply its
-  /// transpose; as nothing is communicated, on this rank alone
+  /// transpose; as nothing is communicated, only on this rank
   void apply(const multivector_type& x, multivector_type& y, Teuchos::ETransp mode = Teuchos::NO_TRANS,
              scalar_type alpha = scalar_type(1), scalar_type beta = scalar_type(0)) const override {
     if (!m_computed)
@@ -225,7 +226,7 @@ class Preconditioner
 
   const std::string& name() const { return m_name; }
 
-  /// What the phases did on this rank.
+  /// The report of the phases on this rank.
   const Report& report() const { return m_report; }
 
   /// Collective: what they did on all ranks. Rows of breakdowns are global.
@@ -238,8 +239,8 @@ class Preconditioner
     return tpetra::merged_report(*a.getComm(), m_report, global);
   }
 
-  /// What Prekond's own solvers take, on this rank's part of vectors. \throws std::runtime_error before
-  /// compute
+  /// The preconditioner for Prekond's own solvers, on this rank's part of vectors. \throws std::runtime_error
+  /// before compute
   const prekond::Preconditioner<scalar_type, space_type>& local() const {
     if (!m_computed) throw std::runtime_error(m_name + ": there is nothing to apply before compute");
     return applied();
@@ -369,8 +370,8 @@ class Preconditioner
     return *m_matrix;
   }
 
-  /// What the phases read. The filter that AdditiveSchwarz hands over has a CrsMatrix inside, which is on the
-  /// device; the filter itself could only be read row by row on the host.
+  /// The matrix that the phases read. The filter that AdditiveSchwarz hands over has a CrsMatrix inside,
+  /// which is on the device; the filter itself could only be read row by row on the host.
   Teuchos::RCP<const row_matrix_type> readable(const char* what) const {
     const auto* filter = dynamic_cast<const filter_type*>(&matrix(what));
     if (!filter) return m_matrix;
@@ -378,7 +379,7 @@ class Preconditioner
   }
 
   /// That filter's own communicator has one rank only; AdditiveSchwarz calls the phases on all ranks of the
-  /// matrix behind it.
+  /// matrix inside it.
   template <class Work>
   void on_all_ranks(Work&& work) {
     const auto* filter = dynamic_cast<const filter_type*>(m_matrix.get());
@@ -443,7 +444,7 @@ class Preconditioner
   double m_compute_seconds = 0;
   double m_compute_flops = 0;
 
-  // What Ifpack2's const apply has to keep: memory for as many vectors as it was applied to at once, and its
+  // Ifpack2's const apply has to keep memory for as many vectors as it was applied to at once, and its
   // counters.
   mutable tpetra::impl::Application<scalar_type, space_type> m_application;
   mutable int m_num_apply = 0;

@@ -86,12 +86,12 @@ struct SpmvOptions {
 
 /// KokkosSparse::spmv as an operator. It keeps the matrix's views (not a copy of what they point to).
 ///
-/// A library behind Kokkos Kernels makes its descriptors and buffers in the first apply and fences where the
-/// instance changes; native algorithms allocate nothing and do not fence. Copies of the operator share that
-/// state: let the first apply end before another thread applies. With beta = 0, y is not read; with alpha = 0
-/// neither A nor x are (a NaN there does not reach y, as it does in prekond::spmv). Bits are Kokkos Kernels'
-/// business: its merge paths add by atomics in an order that is not fixed, its other native ones do not.
-/// Several vectors take its native kernel or the library's, whatever the algorithm.
+/// A library that Kokkos Kernels calls makes its descriptors and buffers in the first apply and fences where
+/// the instance changes; native algorithms allocate nothing and do not fence. Copies of the operator share
+/// that state: let the first apply end before another thread applies. With beta = 0, y is not read; with
+/// alpha = 0 neither A nor x are (a NaN there does not reach y, as it does in prekond::spmv). Bits are Kokkos
+/// Kernels' business: its merge paths add by atomics in an order that is not fixed, its other native ones do
+/// not. Several vectors take its native kernel or the library's, whatever the algorithm.
 template <class Scalar, class Space, class Offset = std::size_t>
 class SpmvOperator : public Operator<Scalar, Space> {
  public:
@@ -135,7 +135,7 @@ class SpmvOperator : public Operator<Scalar, Space> {
   template <class T>
   using Several = Kokkos::View<T**, Kokkos::LayoutLeft, device_type, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 
-  /// What Kokkos Kernels keeps between products with one matrix; it cannot be copied.
+  /// The state that Kokkos Kernels keeps between products with one matrix; it cannot be copied.
   struct Handles {
     explicit Handles(KokkosSparse::SPMVAlgorithm algorithm) : single(algorithm), several(algorithm) {}
     KokkosSparse::SPMVHandle<device_type, matrix_type, Single<const Scalar>, Single<Scalar>> single;

@@ -42,7 +42,7 @@ auto to_bsr_matrix(const std::string& label, const BcsrMatrix<Scalar, Ordinal, O
     throw InputError(name + "the blocks stand by columns; Kokkos Kernels has them by rows");
   if (a.padding > 0)
     throw InputError(name + std::to_string(a.padding) +
-                     " rows are padding; Kokkos Kernels has whole blocks alone");
+                     " rows are padding; Kokkos Kernels has only whole blocks");
   if (a.num_rows() > largest || a.num_cols() > largest)
     throw InputError(name + "the matrix is " + std::to_string(a.num_rows()) + " x " +
                      std::to_string(a.num_cols()) + ", the ordinal holds at most " + std::to_string(largest));

@@ -3,7 +3,7 @@
 #pragma once
 #include <prekond/core/error.hpp>
 #include <prekond/pattern/coloring.hpp>
-#include <prekond/pattern/symmetrize.hpp>
+#include <prekond/pattern/impl/symmetrize.hpp>
 
 #include <KokkosGraph_Distance1Color.hpp>
 #include <KokkosGraph_Distance2Color.hpp>

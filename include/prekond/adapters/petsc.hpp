@@ -17,7 +17,7 @@
 namespace prekond::petsc {
 
 /// One rank's rows of an AIJ matrix, as preconditioners take them: columns < num_rows are the rank's own,
-/// those of other ranks stand behind them, in the order of their global numbers.
+/// those of other ranks follow them, in the order of their global numbers.
 ///
 /// PETSc keeps the two kinds of columns as two matrices. Where a rank has none of the second kind, as a
 /// sequential matrix has not, the first is viewed: columns and values are PETSc's own memory, row pointers a
@@ -91,15 +91,11 @@ class LocalMatrix {
 };
 
 /// Global sums over an MPI communicator: one all-reduce for the k values of a step, after a fence. A device's
-/// values go through the host's pinned memory. A sum that was started is an MPI_Iallreduce. The object is for
-/// one thread at a time.
+/// values go through the host's pinned memory. The object is for one thread at a time.
 template <class Space>
 class CommReducer : public Reducer<PetscScalar, Space> {
  public:
   explicit CommReducer(MPI_Comm comm) : m_comm(comm) { MPI_Comm_size(comm, &m_size); }
-  ~CommReducer() override {
-    if (m_request != MPI_REQUEST_NULL) MPI_Wait(&m_request, MPI_STATUS_IGNORE);  // something threw meanwhile
-  }
   CommReducer(const CommReducer&) = delete;
   CommReducer& operator=(const CommReducer&) = delete;
 
@@ -111,19 +107,6 @@ class CommReducer : public Reducer<PetscScalar, Space> {
     put_back(space, values);
   }
 
-  void start(const Space& space, VectorView<PetscScalar, Space> values) const override {
-    if (m_size == 1 || values.extent(0) == 0) return;
-    fetch(space, values);
-    m_started = values;
-    MPI_Iallreduce(m_mine.data(), m_all.data(), static_cast<int>(values.extent(0)), MPIU_SCALAR, MPIU_SUM,
-                   m_comm, &m_request);
-  }
-  void finish(const Space& space) const override {
-    if (m_request == MPI_REQUEST_NULL) return;
-    MPI_Wait(&m_request, MPI_STATUS_IGNORE);
-    put_back(space, m_started);
-  }
-
  private:
   using Buffer = prekond::impl::MessageVector<PetscScalar, Space>;
 
@@ -133,7 +116,7 @@ class CommReducer : public Reducer<PetscScalar, Space> {
       m_all = Buffer("prekond::petsc::reducer::all", values.extent(0));
     }
     Kokkos::deep_copy(space, Buffer(m_mine.data(), values.extent(0)), values);
-    space.fence("prekond::petsc::reducer::sum");  // also behind the last use of m_all
+    space.fence("prekond::petsc::reducer::sum");  // the last use of m_all is over, too
   }
   void put_back(const Space& space, const VectorView<PetscScalar, Space>& values) const {
     Kokkos::deep_copy(space, values, Buffer(m_all.data(), values.extent(0)));
@@ -142,8 +125,6 @@ class CommReducer : public Reducer<PetscScalar, Space> {
   MPI_Comm m_comm;
   int m_size = 1;
   mutable Buffer m_mine, m_all;
-  mutable VectorView<PetscScalar, Space> m_started;
-  mutable MPI_Request m_request = MPI_REQUEST_NULL;
 };
 
 }  // namespace prekond::petsc

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// PETSc as the library behind a DistributedMatrix. Needs the target prekond::petsc.
+/// PETSc as the engine of a DistributedMatrix. Needs the target prekond::petsc.
 #include <prekond/adapters/impl/petsc_exchange.hpp>
 #include <prekond/adapters/petsc.hpp>
 #include <prekond/distributed/impl/remote_part.hpp>
@@ -151,9 +151,10 @@ class DistributedAijMatrix : public DistributedMatrix<PetscScalar, Space> {
     m_import = impl::make_import<Space>(space, m_comm, m_layout, m_numbers, transport);
   }
 
-  /// What sends messages from device to device in MPI's place ("NCCL 2.27.3"); empty where MPI sends them.
+  /// The library that sends messages from device to device in MPI's place ("NCCL 2.27.3"); empty where MPI
+  /// sends them.
   const std::string& device_transport() const { return m_device_transport; }
-  /// What sends messages, and why no device does, see mpi::MessageComm::in_words.
+  /// The library that sends messages, and why no device does, see mpi::MessageComm::in_words.
   const std::string& messages() const { return m_messages; }
 
   /// The rank's own rows.
@@ -262,7 +263,7 @@ class DistributedAijMatrix : public DistributedMatrix<PetscScalar, Space> {
   PetscLayout m_layout = nullptr;  ///< the matrix's
   CommReducer<Space> m_reducer;
   std::optional<local_type> m_rows;
-  std::vector<PetscInt> m_numbers;  ///< of the columns behind the rank's own
+  std::vector<PetscInt> m_numbers;  ///< of the columns that follow the rank's own
   Vector<const std::int64_t, Space> m_remote_numbers;
   std::optional<impl::AijProduct<Space>> m_product;
   std::unique_ptr<const VectorImport<PetscScalar, Space>> m_import;

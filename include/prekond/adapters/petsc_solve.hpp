@@ -33,7 +33,7 @@ inline void check_part(Vec x, std::int64_t num_rows, const std::string& what) {
 /// others are under way; the dot products that a step computes together travel in one all-reduce.
 ///
 /// Works on the vectors' memory where kernels of `Space` reach it; else b and x are copied once, and x back.
-/// What fails on one rank in the middle of the solve (memory that runs out) is thrown on that rank alone.
+/// A failure on one rank in the middle of the solve (memory that runs out) is thrown only on that rank.
 /// \throws InputError on all ranks where b or x is not distributed as A's rows are, both are one, or a rank's
 /// preconditioner has other rows
 template <class Space>

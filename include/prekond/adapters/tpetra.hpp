@@ -7,8 +7,8 @@
 /// Node's execution space has to be one that the library is compiled for (the default one or the host's), the
 /// local ordinal `int`. Prekond works on the execution space instance it is given; Tpetra works on the
 /// default one.
-#include <prekond/adapters/comm_reducer.hpp>
 #include <prekond/adapters/impl/agreement.hpp>
+#include <prekond/adapters/impl/comm_reducer.hpp>
 #include <prekond/adapters/impl/tpetra_import.hpp>
 #include <prekond/adapters/impl/tpetra_received.hpp>
 #include <prekond/adapters/impl/tpetra_rows.hpp>
@@ -31,7 +31,7 @@
 namespace prekond::tpetra {
 
 /// One rank's rows of a distributed matrix, as preconditioners take them: columns < num_rows are the rank's
-/// own, those of other ranks stand behind them, and setup skips them.
+/// own, those of other ranks follow them, and setup skips them.
 ///
 /// A Tpetra::CrsMatrix whose column map begins with its row map and whose rows are sorted, Tpetra's own
 /// default, is viewed without a copy (that rows are sorted is read off the entries, one pass over the
@@ -299,8 +299,8 @@ class MatrixOperator : public Operator<Scalar, typename Node::execution_space> {
 /// Collective. Solves A x = b on Tpetra's vectors by one of Prekond's solvers, from the x given.
 /// `preconditioner` acts on the rank's part of vectors, as LocalMatrix gives the rows, and may be null. The
 /// dot products that a step computes together travel in one all-reduce. Makes a MatrixOperator in each call;
-/// for many short solves keep one, and call the solver with it. What fails on one rank in the middle
-/// of the solve (memory that runs out) is thrown on that rank alone. \throws InputError on all ranks where b
+/// for many short solves keep one, and call the solver with it. A failure on one rank in the middle
+/// of the solve (memory that runs out) is thrown only on that rank. \throws InputError on all ranks where b
 /// or x is not distributed as A's rows are, they share memory, or a rank's preconditioner has other rows; as
 /// MatrixOperator
 template <class Scalar, class LocalOrdinal, class GlobalOrdinal, class Node,

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// Tpetra as the library behind a DistributedMatrix. Needs the target prekond::trilinos.
+/// Tpetra as the engine of a DistributedMatrix. Needs the target prekond::trilinos.
 #include <prekond/adapters/impl/tpetra_row_exchange.hpp>
 #include <prekond/adapters/tpetra.hpp>
 #include <prekond/distributed/distributed_matrix.hpp>
@@ -117,7 +117,7 @@ class DistributedCrsMatrix : public DistributedMatrix<Scalar, typename Node::exe
  private:
   using multivector_type = Tpetra::MultiVector<Scalar, LocalOrdinal, GlobalOrdinal, Node>;
 
-  /// The columns behind the rank's own, in the order in which LocalMatrix has them.
+  /// The columns that follow the rank's own, in the order in which LocalMatrix has them.
   std::vector<GlobalOrdinal> columns_of_others() const {
     const map_type& rows = *m_a->getRowMap();
     const map_type& cols = *m_a->getColMap();

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// What sends messages between ranks: MPI, or NCCL between GPUs. Needs the target prekond::mpi, which
+/// The transport of messages between ranks: MPI, or NCCL between GPUs. Needs the target prekond::mpi, which
 /// prekond::petsc and prekond::trilinos bring.
 #include <prekond/core/impl/native_stream.hpp>
 #include <prekond/core/views.hpp>
@@ -27,7 +27,7 @@ std::vector<std::pair<std::string, Transport>> transport_choices();
 /// \throws OptionError where there is none of that name
 Transport transport_named(const std::string& name);
 
-/// What an engine takes that is told nothing else: that of PETSc for matrices made from now on, that of
+/// The default transport of an engine: that of PETSc for matrices made from now on, that of
 /// Tpetra for their imports. The same on all ranks; at first `automatic`.
 void set_transport(Transport transport);
 void set_transport(const std::string& name);  ///< as transport_named

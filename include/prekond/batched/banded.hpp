@@ -59,9 +59,9 @@ struct BandedSystems {
 
 }  // namespace impl::batched
 
-/// A batch of band matrices, each by columns as LAPACK has them (dgbmv): entry (i, j) of system s, i - lower
-/// <= j <= i + upper, is `values(upper + i - j + j leading, s)`. What stands outside of the matrix in the
-/// corners is never read. Lanes with a row each read consecutive memory where leading - 1 is small.
+/// A batch of band matrices by columns, in LAPACK's band storage (dgbmv): entry (i, j) of system s, i - lower
+/// <= j <= i + upper, is `values(upper + i - j + j leading, s)`. Elements in the corners outside of the
+/// matrix are never read. Lanes with one row each read consecutive memory where leading - 1 is small.
 ///
 /// \pre leading > lower + upper, both below num_rows (0 where there are no rows)
 template <class Value, class Space>
@@ -72,7 +72,7 @@ struct BatchedBanded {
 
   std::int64_t num_rows = 0;
   int lower = 0, upper = 0;                    ///< diagonals below and above the main one
-  int leading = 1;                             ///< from a column to the next
+  int leading = 1;                             ///< distance from a column to the next
   MultiVectorView<const Value, Space> values;  ///< (leading num_rows) x num_systems
 
   std::int64_t num_systems() const { return static_cast<std::int64_t>(values.extent(1)); }
@@ -92,7 +92,7 @@ struct BatchedBanded {
   }
 };
 
-/// The pattern by rows: all of the band. Fences.
+/// The pattern by rows, which is the whole band. Fences.
 template <class Value, class Space>
 CsrGraph<Space> csr_pattern(const Space& space, const BatchedBanded<Value, Space>& a);
 

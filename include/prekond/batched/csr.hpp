@@ -29,7 +29,8 @@ namespace prekond {
 
 namespace impl::batched {
 
-/// Rows of so many entries on average are shared by lanes in a product: with fewer a lane has a row.
+/// The mean number of entries of a row from which lanes share a row in a product; with fewer a lane has a
+/// row.
 inline constexpr std::int64_t long_row = 24;
 
 template <class Value>
@@ -83,7 +84,8 @@ struct CsrSystems {
 }  // namespace impl::batched
 
 /// A batch by compressed rows: row i of system s has the columns `col_idxs(k)` and values `values(k, s)`,
-/// `row_ptrs(i) <= k < row_ptrs(i + 1)`. The values of a system are contiguous, systems have any stride.
+/// `row_ptrs(i) <= k < row_ptrs(i + 1)`. The values of a system are contiguous; the stride between systems is
+/// free.
 ///
 /// \pre columns ascending and unique in a row, and below num_rows
 template <class Value, class Space>

@@ -49,8 +49,8 @@ struct DenseSystems {
 
 }  // namespace impl::batched
 
-/// A batch of full matrices, each by columns as LAPACK has them: entry (i, j) of system s is
-/// `values(i + j leading, s)`. Lanes with a row each read consecutive memory.
+/// A batch of full matrices by columns, as in LAPACK: entry (i, j) of system s is `values(i + j leading, s)`.
+/// Lanes with one row each read consecutive memory.
 ///
 /// \pre leading >= num_rows
 template <class Value, class Space>
@@ -60,7 +60,7 @@ struct BatchedDense {
   static constexpr const char* name = "dense";
 
   std::int64_t num_rows = 0;
-  std::int64_t leading = 0;                    ///< from a column to the next
+  std::int64_t leading = 0;                    ///< distance from a column to the next
   MultiVectorView<const Value, Space> values;  ///< (leading num_rows) x num_systems
 
   std::int64_t num_systems() const { return static_cast<std::int64_t>(values.extent(1)); }

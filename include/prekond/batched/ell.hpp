@@ -59,9 +59,9 @@ struct EllSystems {
 
 }  // namespace impl::batched
 
-/// A batch by rows of one width, stored by columns: entry k of row i of system s has the column
-/// `col_idxs(i, k)`, -1 in padding, and the value `values(i + k num_rows, s)`. Lanes with a row each read
-/// consecutive memory. For patterns with rows of nearly one length; padding is read, and not used.
+/// A batch by rows of one width, stored by columns: entry k of row i of system s has the column `col_idxs(i,
+/// k)`, -1 in padding, and the value `values(i + k num_rows, s)`. Lanes with one row each read consecutive
+/// memory. The format suits patterns whose rows have nearly one length; padding is read, but not used.
 ///
 /// \pre columns ascending and unique in a row, and below num_rows; `col_idxs` contiguous
 template <class Value, class Space>
@@ -73,7 +73,7 @@ struct BatchedEll {
   std::int64_t num_rows = 0;
   MultiVectorView<const int, Space> col_idxs;  ///< num_rows x width
   MultiVectorView<const Value, Space> values;  ///< (num_rows width) x num_systems
-  std::int64_t nnz = 0;                        ///< without the padding
+  std::int64_t nnz = 0;                        ///< entries without the padding
 
   std::int64_t width() const { return static_cast<std::int64_t>(col_idxs.extent(1)); }
   std::int64_t num_systems() const { return static_cast<std::int64_t>(values.extent(1)); }
@@ -86,7 +86,9 @@ struct BatchedEll {
   }
 };
 
-/// The pattern by rows. Cost: one reading of the columns. Fences.
+/// The pattern by rows. Fences.
+///
+/// Cost: the columns are read once.
 template <class Value, class Space>
 CsrGraph<Space> csr_pattern(const Space& space, const BatchedEll<Value, Space>& a);
 

@@ -10,18 +10,18 @@ namespace prekond {
 
 enum class BatchedMethod { cg, bicgstab, gmres, idr, richardson };
 
-enum class BatchedInverse { none, jacobi, block_jacobi, ilu0, ic0, par_ilu, isai, fsai, ilu_isai };
+enum class BatchedPreconditioner { none, jacobi, block_jacobi, ilu0, ic0, par_ilu, isai, fsai, ilu_isai };
 
-/// Who works on a system on a device: a vector of lanes with others of its kind in a team, or a team. On a
-/// host it is always one thread.
+/// The lanes that work on one system on a device: a vector of 8 or 32 lanes that shares a team with others,
+/// or a whole team. On a host it is always one thread.
 enum class BatchedLanes { automatic, few, vector, team };
 
-/// How a batch is solved. Convergence of a system is ||b - A x|| <= max(rtol ||b||, atol).
+/// The options of a batched solve. Convergence of a system is ||b - A x|| <= max(rtol ||b||, atol).
 struct BatchedOptions {
   static constexpr const char* name = "batched";
 
   BatchedMethod solver = BatchedMethod::bicgstab;
-  BatchedInverse precond = BatchedInverse::jacobi;
+  BatchedPreconditioner precond = BatchedPreconditioner::jacobi;
   StoppingOptions stopping{1e-6, 0, 1000};
   double omega = 1;
   int restart = 30;
@@ -34,7 +34,7 @@ struct BatchedOptions {
   int history = 0;
   BatchedLanes lanes = BatchedLanes::automatic;
   int scratch = 40000;
-  std::int64_t spill_budget = 256000000;
+  std::int64_t workspace_budget = 256000000;
 
   template <class Visitor>
   void describe(Visitor& visit) {
@@ -44,40 +44,57 @@ struct BatchedOptions {
            {"gmres", BatchedMethod::gmres},
            {"idr", BatchedMethod::idr},
            {"richardson", BatchedMethod::richardson}},
-          "the method that all systems are solved with");
+          "Method that solves all systems. Default: bicgstab");
     visit("precond", precond,
-          {{"none", BatchedInverse::none},
-           {"jacobi", BatchedInverse::jacobi},
-           {"block_jacobi", BatchedInverse::block_jacobi},
-           {"ilu0", BatchedInverse::ilu0},
-           {"ic0", BatchedInverse::ic0},
-           {"par_ilu", BatchedInverse::par_ilu},
-           {"isai", BatchedInverse::isai},
-           {"fsai", BatchedInverse::fsai},
-           {"ilu_isai", BatchedInverse::ilu_isai}},
-          "the preconditioner of each system; cg needs a symmetric one (none, jacobi, block_jacobi, ic0, "
-          "fsai)");
+          {{"none", BatchedPreconditioner::none},
+           {"jacobi", BatchedPreconditioner::jacobi},
+           {"block_jacobi", BatchedPreconditioner::block_jacobi},
+           {"ilu0", BatchedPreconditioner::ilu0},
+           {"ic0", BatchedPreconditioner::ic0},
+           {"par_ilu", BatchedPreconditioner::par_ilu},
+           {"isai", BatchedPreconditioner::isai},
+           {"fsai", BatchedPreconditioner::fsai},
+           {"ilu_isai", BatchedPreconditioner::ilu_isai}},
+          "Preconditioner of each system; cg needs a symmetric one (none, jacobi, block_jacobi, ic0, fsai). "
+          "Default: jacobi");
     stopping.describe(visit);
-    visit("omega", omega, -1e6, 1e6, "richardson: the relaxation factor");
-    visit("restart", restart, 1, 10000, "gmres: steps until the basis starts anew");
-    visit("s", s, 1, 64, "idr: the dimension of the shadow space");
+    visit("omega", omega, -1e6, 1e6,
+          "Relaxation factor of richardson. Lower it where the iteration diverges. Default: 1");
+    visit("restart", restart, 1, 10000,
+          "Steps of gmres until the basis starts anew. Raise it where convergence stalls. Default: 30");
+    visit("s", s, 1, 64,
+          "Dimension of the shadow space of idr. Raise it where convergence is slow. Default: 4");
     visit("kappa", kappa, 0.0, 1.0,
-          "idr: omega is enlarged where the cosine of A M^-1 r and r is below kappa; 0: never");
-    visit("sweeps", sweeps, 0, 1000000, "par_ilu: sweeps over all entries");
-    visit("block_size", block_size, 1, 64, "block_jacobi: rows of a block");
+          "Cosine of A M^-1 r and r below which idr enlarges omega; 0 never enlarges it. Default: 0.7");
+    visit("sweeps", sweeps, 0, 1000000,
+          "Sweeps of par_ilu over all entries. Raise it for factors closer to ILU(0). Default: 5");
+    visit("block_size", block_size, 1, 64,
+          "Rows of a block of block_jacobi. Raise it for a stronger preconditioner. Default: 4");
     visit("power", power, 1, 8,
-          "isai, fsai, ilu_isai: the pattern is that of |A|^power, or of |L|^power and |U|^power");
-    visit("stored", stored, "keep the preconditioner between solves, instead of making it in each");
-    visit("history", history, 0, 1000000, "residual norms kept of each system: of its first iterations");
+          "Power of the pattern of isai and fsai, |A|^power, and of ilu_isai, |L|^power and |U|^power. Raise "
+          "it "
+          "for a stronger preconditioner. Default: 1");
+    visit("stored", stored,
+          "Storage of the preconditioner between solves, which otherwise is made in each. Choose it for "
+          "several solves "
+          "with one matrix. Default: false");
+    visit("history", history, 0, 1000000,
+          "Number of iterations whose residual norms are kept for each system. Default: 0");
     visit("lanes", lanes,
           {{"auto", BatchedLanes::automatic},
            {"few", BatchedLanes::few},
            {"vector", BatchedLanes::vector},
            {"team", BatchedLanes::team}},
-          "of a device, for one system: 8, 32, or a team of up to 256");
-    visit("scratch", scratch, 0, 200000, "bytes of fast memory of a team, at most, for vectors and factors");
-    visit("spill_budget", spill_budget, std::int64_t(1000000), std::int64_t(1) << 40,
-          "bytes for what does not fit in it; at least one system is on its way");
+          "Lanes of a device for one system: 8, 32, or a team of up to 256. Default: auto, by the rows");
+    visit(
+        "scratch", scratch, 0, 200000,
+        "Limit in bytes of a team's fast memory for vectors and factors. Lower it for more teams at a time. "
+        "Default: 40000");
+    visit("workspace_budget", workspace_budget, std::int64_t(1000000), std::int64_t(1) << 40,
+          "Limit in bytes of the workspace for vectors and factors that do not fit in fast memory; one "
+          "system is always "
+          "worked on. Default: 256000000");
+    visit.formerly("spill_budget");
   }
 };
 

@@ -12,17 +12,17 @@
 
 namespace prekond {
 
-/// How the systems of a batch ended, one element a system. `solve` makes the views as long as they have to be
-/// and keeps them where they are.
+/// The results of the systems of a batch, one element a system. `solve` allocates the views unless they have
+/// the right lengths.
 template <class Space>
 struct BatchedResult {
   Vector<int, Space> iterations;
   Vector<double, Space> relative_residual;  ///< ||b - A x|| / ||b||, from x at the end; 0 where b = 0
   Vector<StopReason, Space> reasons;
-  /// Rows of the preconditioner whose pivot was zero, too small or not finite, and was replaced
+  /// The number of pivots of the preconditioner that were zero, too small or not finite, and were replaced
   Vector<int, Space> replaced_pivots;
-  /// Element (k, s): ||r|| of system s after its iteration k, 0: before the first, as its method knows it;
-  /// later elements than its iterations are not written. Of `history` rows.
+  /// Element (k, s) is the recursive ||r|| of system s after its iteration k (0: before the first); elements
+  /// after its last iteration are not written. The option `history` is the number of rows.
   MultiVector<double, Space> history;
 
   std::int64_t num_systems() const { return static_cast<std::int64_t>(iterations.extent(0)); }
@@ -42,7 +42,7 @@ struct BatchedBin {
   std::int64_t systems = 0;
 };
 
-/// The results of a batch in short.
+/// A summary of the results of a batch.
 struct BatchedReport {
   std::int64_t num_systems = 0;
   std::int64_t num_converged = 0;
@@ -52,12 +52,12 @@ struct BatchedReport {
   std::array<int, 3> quartiles{};
   /// From min_iterations to max_iterations, at most 16 bins of equal width, empty ones too
   std::vector<BatchedBin> histogram;
-  std::map<StopReason, std::int64_t> reasons;  ///< systems of each reason that there is
+  std::map<StopReason, std::int64_t> reasons;  ///< systems by reason
   std::int64_t systems_with_replaced_pivots = 0, replaced_pivots = 0;
-  std::vector<BatchedSystemReport> slowest;   ///< most iterations first, of equal ones the first system
+  std::vector<BatchedSystemReport> slowest;   ///< most iterations first, then by number
   std::vector<BatchedSystemReport> failures;  ///< the first that did not converge, by their number
 
-  /// Some lines of text: the distribution, then the systems by number.
+  /// The distribution and the systems by number, as lines of text.
   std::string text() const;
 };
 

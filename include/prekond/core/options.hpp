@@ -28,14 +28,16 @@ struct OptionField {
 
   std::string name;
   std::string doc;
-  std::string kind;   ///< "bool", "int", "real", "choice" or "method"
-  std::string range;  ///< "0 .. 1e+06", or "single | double"; empty for a bool
+  std::string kind;                       ///< "bool", "int", "real", "choice" or "method"
+  std::string range;                      ///< "0 .. 1e+06", or "single | double"; empty for a bool
+  std::vector<std::string> former_names;  ///< names that set it too, and that no list shows
   std::function<OptionValue()> get;
-  /// Checks the value and returns what commits it. \throws OptionError
+  /// Checks the value and returns the function that commits it. \throws OptionError
   std::function<Commit(const OptionValue&)> prepare;
-  /// For kind "method": the values in force of the method's own options.
+  /// For the kind "method", the values in force of the method's own options.
   std::function<OptionMap()> method_options;
-  /// For kind "method": the same as `prepare` for the name, where there is one, and options of the method.
+  /// For the kind "method", the same as `prepare` for the name, where there is one, and options of the
+  /// method.
   std::function<Commit(const std::string* name, const OptionMap& options)> prepare_method;
 };
 
@@ -58,6 +60,7 @@ struct MethodTable {
 /// ```
 /// visit("max_steps", max_steps, 0, 1000000, "k_max: growth steps of a row");
 /// visit("setup_scalar", setup_scalar, {{"single", Precision::single}, ...}, "...");
+/// visit.formerly("precision");
 /// visit.nested("local", local);
 /// visit.method("smoother", smoother, method_table(...), "...");
 /// ```
@@ -101,6 +104,9 @@ class OptionFields {
         [&value, choices](std::size_t k) { value = choices[k].second; });
   }
 
+  /// Lets the field that was described last be set by a name that it had before.
+  void formerly(const std::string& name) { m_fields.back().former_names.push_back(m_prefix + name); }
+
   template <class Options>
   void nested(const std::string& prefix, Options& options) {
     const std::string outer = std::exchange(m_prefix, m_prefix + prefix + ".");
@@ -125,7 +131,8 @@ class OptionFields {
 
   /// Sets all the named options, or none. Text is converted to the field's type. First the methods are
   /// chosen, then their options are looked up.
-  /// \throws OptionError for an unknown name (naming the nearest), a wrong type, or a value out of range
+  /// \throws OptionError for an unknown name (naming the nearest), a wrong type, a value out of range, or two
+  /// names of the same option
   void set(const OptionMap& values, const std::string& owner) const;
 
   /// Are all values in their ranges? Sets nothing. \throws OptionError for the first that is not

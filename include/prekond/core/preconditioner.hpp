@@ -3,13 +3,19 @@
 #pragma once
 #include <prekond/core/report.hpp>
 #include <prekond/core/views.hpp>
-#include <prekond/core/workspace.hpp>
 
 #include <cstdint>
 #include <memory>
 #include <string>
 
 namespace prekond {
+
+/// The memory that a preconditioner needs to apply itself, made once by the solver with `make_workspace`. Two
+/// threads that apply the same preconditioner at the same time need two workspaces, nothing else.
+class Workspace {
+ public:
+  virtual ~Workspace() = default;
+};
 
 /// An approximation M^-1 of an operator's inverse: y = M^-1 x. Derive from it to give the solvers one of your
 /// own; how it is set up is then its own affair (`MatrixPreconditioner` adds the phases of those that are

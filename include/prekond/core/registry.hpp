@@ -12,7 +12,7 @@
 namespace prekond {
 
 /// An algorithm's options, to be set, and what it is built from them.
-template <class Product>
+template <class Base>
 class Configurator {
  public:
   virtual ~Configurator() = default;
@@ -22,57 +22,80 @@ class Configurator {
   /// One with the options in force: with a value for each that depends on others. \throws OptionError where
   /// options do not go together
   virtual std::unique_ptr<Configurator> resolved() const = 0;
-  virtual std::unique_ptr<Product> build() const = 0;
+  virtual std::unique_ptr<Base> build() const = 0;
 };
 
-/// What the factory, the driver, the tests and the documentation know of an algorithm.
-template <class Product>
-struct RegistryLine {
+/// What the factory, the driver, the tests and the documentation know of a name.
+template <class Base>
+struct RegistryEntry {
   std::string name;
   std::string summary;
   std::string paper;
-  Properties properties;  ///< with the default options
-  std::function<std::unique_ptr<Configurator<Product>>()> configure;
+  Properties properties;  ///< with the default options of this name
+  std::function<std::unique_ptr<Configurator<Base>>()> configure;
+  std::string alias_of = {};  ///< the main name of the same algorithm; empty for the main name itself
+  OptionMap preset = {};      ///< the options that an alias sets; a user may set them again
 };
 
 namespace impl {
-template <class Product, class Algorithm>
-class ConfiguratorOf : public Configurator<Product> {
+template <class Base, class Algorithm>
+class ConfiguratorOf : public Configurator<Base> {
  public:
   using Options = typename Algorithm::options_type;
 
   explicit ConfiguratorOf(const Options& options = {}) : m_options(options) {}
   OptionFields fields() override { return OptionFields::of(m_options); }
   Properties properties() const override { return m_options.properties(); }
-  std::unique_ptr<Configurator<Product>> resolved() const override {
+  std::unique_ptr<Configurator<Base>> resolved() const override {
     return std::make_unique<ConfiguratorOf>(prekond::resolved(m_options));
   }
-  std::unique_ptr<Product> build() const override { return std::make_unique<Algorithm>(m_options); }
+  std::unique_ptr<Base> build() const override { return std::make_unique<Algorithm>(m_options); }
 
  private:
   Options m_options;
 };
 }  // namespace impl
 
-/// The line of an algorithm whose option struct names and describes it.
-template <class Product, class Algorithm>
-RegistryLine<Product> registry_line() {
+/// The entry of an algorithm whose option struct names and describes it.
+template <class Base, class Algorithm>
+RegistryEntry<Base> registry_entry() {
   using Options = typename Algorithm::options_type;
-  return {Options::name, Options::summary, Options::paper, Options().properties(),
-          [] { return std::make_unique<impl::ConfiguratorOf<Product, Algorithm>>(); }};
+  return {.name = Options::name,
+          .summary = Options::summary,
+          .paper = Options::paper,
+          .properties = Options().properties(),
+          .configure = [] { return std::make_unique<impl::ConfiguratorOf<Base, Algorithm>>(); }};
 }
 
-template <class Product>
-using Registry = std::vector<RegistryLine<Product>>;
+/// A further name of an algorithm, under which some options have other defaults. Everything else is as under
+/// the main name. \throws OptionError for a preset that the algorithm does not take
+template <class Base, class Algorithm>
+RegistryEntry<Base> registry_alias(const std::string& name, const std::string& summary,
+                                   const OptionMap& preset) {
+  typename Algorithm::options_type options;
+  OptionFields::of(options).set(preset, name);
+  RegistryEntry<Base> entry = registry_entry<Base, Algorithm>();
+  entry.alias_of = entry.name;
+  entry.name = name;
+  entry.summary = summary;
+  entry.properties = options.properties();
+  entry.configure = [options] { return std::make_unique<impl::ConfiguratorOf<Base, Algorithm>>(options); };
+  entry.preset = preset;
+  return entry;
+}
 
-/// \throws OptionError for an unknown name; it names the nearest one and lists all
-template <class Product>
-const RegistryLine<Product>& find_line(const Registry<Product>& registry, const std::string& name,
-                                       const std::string& kind) {
+template <class Base>
+using Registry = std::vector<RegistryEntry<Base>>;
+
+/// The entry of a main name or an alias. \throws OptionError for an unknown name; it names the nearest one
+/// and lists all
+template <class Base>
+const RegistryEntry<Base>& find_registered(const Registry<Base>& registry, const std::string& name,
+                                           const std::string& kind) {
   std::vector<std::string> names;
-  for (const auto& line : registry) {
-    if (line.name == name) return line;
-    names.push_back(line.name);
+  for (const auto& entry : registry) {
+    if (entry.name == name) return entry;
+    names.push_back(entry.name);
   }
   std::string all;
   for (const auto& known : names) all += (all.empty() ? "" : ", ") + known;
@@ -81,21 +104,21 @@ const RegistryLine<Product>& find_line(const Registry<Product>& registry, const 
 }
 
 /// Builds an algorithm by name. \throws OptionError for an unknown name or option, or a value out of range
-template <class Product>
-std::unique_ptr<Product> create(const Registry<Product>& registry, const std::string& kind,
-                                const std::string& name, const OptionMap& options) {
-  auto configurator = find_line(registry, name, kind).configure();
+template <class Base>
+std::unique_ptr<Base> create(const Registry<Base>& registry, const std::string& kind, const std::string& name,
+                             const OptionMap& options) {
+  auto configurator = find_registered(registry, name, kind).configure();
   configurator->fields().set(options, name);
   return configurator->build();
 }
 
 /// The methods of a registry, for an option that chooses one of them (`OptionFields::method`).
-template <class Product>
-MethodTable method_table(const Registry<Product>& registry, const std::string& kind) {
+template <class Base>
+MethodTable method_table(const Registry<Base>& registry, const std::string& kind) {
   MethodTable table;
-  for (const auto& line : registry) table.names.push_back(line.name);
+  for (const auto& entry : registry) table.names.push_back(entry.name);
   table.values = [registry, kind](const MethodChoice& choice) {
-    const auto configurator = find_line(registry, choice.name, kind).configure();
+    const auto configurator = find_registered(registry, choice.name, kind).configure();
     configurator->fields().set(choice.options, choice.name);
     return configurator->resolved()->fields().values();
   };

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -46,9 +45,9 @@ struct Report {
   double numeric_seconds = 0;
   std::int64_t nnz = 0;    ///< entries the preconditioner stores once (G for FSAI)
   std::int64_t bytes = 0;  ///< memory it keeps between applications
-  /// Most memory that the last numeric phase held in addition to A, the factor before, and its own result in
-  /// A's precision; what the search of a power's pattern holds is not counted, nor scratch that Kokkos keeps
-  /// (up to some 20 MB on a GPU).
+  /// The peak of the temporary memory of the last numeric phase: views that it frees again, and those that
+  /// the symbolic phase made for it. Its result is not counted, nor scratch that Kokkos keeps (up to some 20
+  /// MB on a GPU).
   std::int64_t setup_bytes = 0;
   double numeric_flops =
       0;  ///< floating-point operations of the last numeric phase; an estimate where rows grow adaptively
@@ -63,5 +62,20 @@ struct Report {
   double gather_seconds = 0;          ///< of the numeric phase, to bring what devices found to the first one
   std::vector<std::string> notes;     ///< anything else a user should know, a sentence each
 };
+
+/// sum_l nnz(A_l) / nnz(A_0): the entries of all levels' matrices over those of the finest. 0 of no levels,
+/// and where A_0 has no entries.
+inline double operator_complexity(const std::vector<LevelReport>& levels) {
+  double entries = 0;
+  for (const LevelReport& level : levels) entries += static_cast<double>(level.nnz);
+  return entries > 0 && levels[0].nnz > 0 ? entries / static_cast<double>(levels[0].nnz) : 0;
+}
+
+/// sum_l n_l / n_0, of the rows. 0 of no levels.
+inline double grid_complexity(const std::vector<LevelReport>& levels) {
+  double rows = 0;
+  for (const LevelReport& level : levels) rows += static_cast<double>(level.num_rows);
+  return rows > 0 && levels[0].num_rows > 0 ? rows / static_cast<double>(levels[0].num_rows) : 0;
+}
 
 }  // namespace prekond

@@ -53,7 +53,7 @@ class DistributedMatrix {
   /// Vectors over the rank's num_rows() rows become vectors over its num_cols() columns.
   virtual const VectorImport<Scalar, Space>& column_import() const = 0;
 
-  /// Collective. The same for another choice of rows of other ranks, whose entries follow behind the rank's
+  /// Collective. The same for another choice of rows of other ranks, whose entries follow the rank's
   /// own in the order of `global`.
   ///
   /// \throws InputError on all ranks where a rank asks for a row of its own, one that there is not, or one

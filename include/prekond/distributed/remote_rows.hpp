@@ -41,7 +41,7 @@ class RowExchange {
   virtual ~RowExchange() = default;
 
   /// The chosen rows, in the order of the choice, of the matrix of which this rank has the rows `a` and,
-  /// behind each, that of `other`, which may have no rows at all.
+  /// after each, that of `other`, which may have no rows at all.
   virtual RemoteRows<Scalar, Space> fetch(const Space& space, const NumberedRows<Scalar, Space>& a,
                                           const NumberedRows<Scalar, Space>& other = {}) const = 0;
 

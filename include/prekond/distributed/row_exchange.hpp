@@ -20,7 +20,7 @@ struct Neighbour {
   int rank;
   std::int64_t slots;
 };
-/// Those that this rank sends to, and those that it receives from, in the order of their slots.
+/// The ranks that this rank sends to, and the ranks that it receives from, in the order of their slots.
 struct Neighbours {
   std::vector<Neighbour> to, from;
 };
@@ -85,7 +85,7 @@ void finish(const Space& space, Messages<T>& messages) {
 }
 
 /// An exchange of one number a slot that the host has, and needs. Messages in the order of a stream, which
-/// take device memory alone, get copies there.
+/// take only device memory, get copies there.
 template <class Space>
 class LengthExchange {
  public:

@@ -15,7 +15,7 @@ namespace prekond {
 ///
 /// All members but the sizes are collective, with the same k on all ranks: one message a neighbour, whatever
 /// k; none where k = 0. One exchange is under way at a time; between its start and its finish the rank may
-/// compute. What is given to a start may be changed when the call returns, by kernels of the same instance;
+/// compute. The arguments of a start may be changed when the call returns, by kernels of the same instance;
 /// by anyone where the start fences. An exchange with another instance than the one before needs a fence of
 /// that one first: both use the same buffers.
 template <class Scalar, class Space>

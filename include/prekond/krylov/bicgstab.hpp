@@ -19,7 +19,7 @@ struct BicgstabOptions {
   template <class Visitor>
   void describe(Visitor& visit) {
     visit("side", side, side_choices(),
-          "where the preconditioner stands: A M^-1 (the residual is the true one) or M^-1 A");
+          "Side of the preconditioner: A M^-1, whose residual is the true one, or M^-1 A. Default: right");
   }
 };
 
@@ -31,22 +31,24 @@ struct BicgstabOptions {
 /// x += M^-1 (alpha p + omega s)    r = s - omega K s
 /// beta = (r^, r) / (r^, r)_old alpha / omega              p = r + beta (p - omega K p)
 /// ```
+/// Where ||s|| has converged, omega = 0. With the preconditioner on the left the recursive residual is M^-1
+/// (b - A x), scaled by the ratio of both norms at the start of the iteration; the true residual confirms a
+/// success.
 ///
-/// An iteration is two products with A, two applications of M^-1, five other kernels and three global
-/// reductions; the scalars stay on the device, and the host waits once, for the stopping test. ||s|| is
-/// tested too: where it has converged, omega = 0. Memory: 5 vectors a right-hand side (7 with a
-/// preconditioner on the right, 6 on the left) and the preconditioner's workspace, allocated once.
+/// Cost of an iteration: two products with A, two applications of M^-1, five other kernels and three global
+/// reductions. The scalars stay on the device, and the host waits once, for the stopping test.
 ///
-/// Breakdowns: `breakdown_rho` where |(r^, r)| <= epsilon ||r^|| ||r||, `breakdown_pivot` where
-/// (r^, K p) = 0, `breakdown_omega` where K s = 0 or |(K s, s)| <= 4 epsilon ||K s|| ||s||. The method starts
-/// again once, from the true residual and with a shadow residual of random numbers (of fixed seed,
-/// functions of the row's global number); a second
-/// breakdown is reported. With the preconditioner on the left the recursive residual is M^-1 (b - A x),
-/// measured in the ratio of both norms where the iteration started; it is a success only when the true
-/// residual has converged.
+/// Memory: 5 vectors a right-hand side (7 with a preconditioner on the right, 6 on the left) and the
+/// preconditioner's workspace, allocated once.
 ///
-/// Source: van der Vorst, SIAM J. Sci. Stat. Comput. 13 (1992), p. 631; Saad, Iterative Methods,
-/// algorithm 7.7. \throws as Solver
+/// Breakdown: `breakdown_rho` where |(r^, r)| <= epsilon ||r^|| ||r||, `breakdown_pivot` where (r^, K p) = 0,
+/// `breakdown_omega` where K s = 0 or |(K s, s)| <= 4 epsilon ||K s|| ||s||. The method starts again once,
+/// from the true residual and with a shadow residual of random numbers (functions of a fixed seed and the
+/// row's global number); it reports a second breakdown.
+///
+/// \throws as Solver
+///
+/// Source: van der Vorst, SIAM J. Sci. Stat. Comput. 13 (1992), 631; Saad, Iterative Methods, algorithm 7.7.
 template <class Scalar, class Space>
 class Bicgstab : public Solver<Scalar, Space> {
  public:

@@ -20,23 +20,30 @@ struct FgmresOptions {
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit("restart", restart, 1, 10000, "m: steps until the bases, of m + 1 and m vectors, start anew");
+    visit(
+        "restart", restart, 1, 10000,
+        "Steps m until the bases of m + 1 and m vectors start anew. Raise it where convergence stalls, lower "
+        "it where memory is scarce. Default: 30");
     visit("orthogonalization", orthogonalization,
           {{"cgs2", Orthogonalization::cgs2}, {"dcgs2", Orthogonalization::dcgs2}},
-          "classical Gram-Schmidt twice, two reductions a step; or its delayed form, one reduction");
+          "Gram-Schmidt process: classical twice with two reductions a step, or its delayed form with one. "
+          "Choose dcgs2 where reductions or passes over the basis are slow. Default: cgs2");
   }
 };
 
-/// Flexible GMRES(m): as Gmres with the preconditioner on the right, but what it made of each basis vector,
-/// z_j = M_j^-1 v_j, is kept, and x = x_0 + sum y_j z_j. So M may be another one in each step: an iteration
-/// of its own, or one that is not linear.
+/// Flexible GMRES(m): Gmres with the preconditioner on the right, which keeps z_j = M_j^-1 v_j of each basis
+/// vector and makes x = x_0 + sum y_j z_j. M may differ from step to step: an inner iteration, or an operator
+/// that is not linear.
 ///
-/// Costs as Gmres, without the application of M^-1 at the end of a cycle. Memory: 2 m + 1 vectors a
-/// right-hand side (m + 1 without a preconditioner). With `dcgs2` the preconditioner is applied to a vector
-/// that has been orthogonalised once and is not normalised; z_j is then corrected along with v_j, one pass
-/// more over the kept vectors.
+/// Cost: as Gmres, without the application of M^-1 at the end of a cycle. With `dcgs2` the preconditioner is
+/// applied to a vector that has been orthogonalised once and is not normalised; z_j is then corrected along
+/// with v_j, by one more pass over the kept vectors.
 ///
-/// Source: Saad, SIAM J. Sci. Comput. 14 (1993), p. 461. \throws as Solver
+/// Memory: 2 m + 1 vectors a right-hand side (m + 1 without a preconditioner).
+///
+/// \throws as Solver
+///
+/// Source: Saad, SIAM J. Sci. Comput. 14 (1993), 461.
 template <class Scalar, class Space>
 class Fgmres : public Solver<Scalar, Space> {
  public:

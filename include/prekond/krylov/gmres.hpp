@@ -19,60 +19,66 @@ struct GmresOptions {
   Orthogonalization orthogonalization = Orthogonalization::cgs2;
   int step_size = 1;
 
-  /// \throws OptionError for several products a step with the delayed form
+  /// \throws OptionError for step_size > 1 with the delayed form
   void resolve() {
     if (step_size > 1 && orthogonalization != Orthogonalization::cgs2)
-      throw OptionError("gmres: step_size > 1 is for orthogonalization = cgs2");
+      throw OptionError("gmres: step_size > 1 needs orthogonalization = cgs2");
   }
 
   Properties properties() const { return {}; }
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit("restart", restart, 1, 10000, "m: steps until the basis, of m + 1 vectors, starts anew");
+    visit("restart", restart, 1, 10000,
+          "Steps m until the basis of m + 1 vectors starts anew. Raise it where convergence stalls, lower it "
+          "where memory is scarce. Default: 30");
     visit("side", side, side_choices(),
-          "where the preconditioner stands: A M^-1 (the residual is the true one) or M^-1 A");
+          "Side of the preconditioner: A M^-1, whose residual is the true one, or M^-1 A. Default: right");
     visit("orthogonalization", orthogonalization,
           {{"cgs2", Orthogonalization::cgs2}, {"dcgs2", Orthogonalization::dcgs2}},
-          "classical Gram-Schmidt twice, two reductions a step; or its delayed form, one reduction");
-    visit("step_size", step_size, 1, 16,
-          "s: products between two orthogonalisations; above 1 the s-step form, cgs2 by blocks of s vectors");
+          "Gram-Schmidt process: classical twice with two reductions a step, or its delayed form with one. "
+          "Choose dcgs2 where reductions or passes over the basis are slow. Default: cgs2");
+    visit(
+        "step_size", step_size, 1, 16,
+        "Products s between two orthogonalisations; above 1 it selects the s-step form. Raise it to 4 where "
+        "products and preconditioner are cheap compared with the basis. Default: 1");
   }
 };
 
-/// GMRES(m): the x of least ||b - A x|| in x_0 + M^-1 span{r_0, K r_0, ..., K^(j-1) r_0}, K = A M^-1,
-/// starting anew after m steps.
+/// GMRES(m): the x of least ||b - A x|| in x_0 + M^-1 span{r_0, K r_0, ..., K^(j-1) r_0}, K = A M^-1, with a
+/// new start after m steps.
 ///
-/// An iteration is one step of the Arnoldi process: one product with A, one application of M^-1, and for a
-/// basis of j vectors about 3 j vectors read in four kernels with `cgs2`, 2 j in two with `dcgs2` (see
-/// Orthogonalization), two global reductions or one. The host waits once a step, rotates the Hessenberg
-/// matrix (in double precision) and tests. Several right-hand sides have a basis each, and start anew
-/// together. Memory: m + 1 vectors a right-hand side, 1 more with a preconditioner, and its workspace,
-/// allocated once. Choose m by that: 30 vectors of 10^7 doubles are 2.4 GB.
+/// Each of several right-hand sides has its own basis; they start anew together. On a device the product of
+/// the next step starts before the host tests this one, unless the last reduction of the residual suggests
+/// that this step is the last; a solve that ends otherwise has made one product more.
 ///
-/// On a device the product of the next step is started before the host looks at this one; where the last
-/// reduction of the residual lets expect the end it is not, and a solve that ends otherwise has made one
-/// product more.
+/// With the preconditioner on the left the method minimises ||M^-1 (b - A x)||. The monitor and the test
+/// scale it by the ratio of both norms at the start of the cycle, and the true residual confirms a success.
 ///
-/// With `step_size` s > 1 (the s-step, communication-avoiding form) s vectors are made by products alone, a
-/// Newton basis with the Ritz values of the first s steps as shifts in Leja's order, and orthogonalised
-/// together: block classical Gram-Schmidt with a Cholesky QR by Pythagoras, twice. That is two reductions for
-/// s steps, 4 j vectors read for four of them (and for two, and for one, that are left), and j^2 / 2 products
-/// on the host for each. Iterations are counted, tested and shown one by one; vectors that depend on those
-/// before them (a pivot below 10^4 eps times the vector's own square) are left out, the block is shorter, as
-/// are the others of the cycle, or, with none left, an ordinary step. A solve that ends within a block has
-/// made up to s - 1 products more. Sources: Hoemmen, Communication-avoiding Krylov subspace methods (2010),
-/// chapter 3; Bai, Hu, Reichel, IMA J. Numer. Anal. 14 (1994), 563; Carson, Lund, Rozloznik, Thomas, Linear
-/// Algebra Appl. 638 (2022), 150.
+/// The s-step form (`step_size` = s > 1) makes s vectors by products only, in a Newton basis whose shifts are
+/// the Ritz values of the first s steps in Leja's order, and orthogonalises them together: block classical
+/// Gram-Schmidt with a Cholesky QR by Pythagoras, twice. Iterations are counted, tested and shown one by one.
+/// A vector that depends on those before it (a pivot below 10^4 eps times the vector's own square) is left
+/// out, and this block and the others of the cycle become shorter; an ordinary step follows where no vector
+/// is left. A solve that ends within a block has made up to s - 1 products more.
 ///
-/// Where the Krylov space ends (the new vector is 0 but for rounding) x is the solution, or, with A singular
-/// on that space, `breakdown_arnoldi`: started again once, then reported. With the preconditioner on the left
-/// what is minimised is ||M^-1 (b - A x)||; the monitor and the test see it in the ratio of both norms where
-/// the cycle started, and a success is one of the true residual.
+/// Cost of an iteration: one product with A, one application of M^-1, and for a basis of j vectors about 3 j
+/// vectors read in four kernels with two global reductions (`cgs2`), 2 j in two kernels with one reduction
+/// (`dcgs2`). s steps of the s-step form take two reductions, 4 j vectors read for four of them (and for two,
+/// and for one, that are left), and j^2 / 2 products on the host each. The host waits once a step, rotates
+/// the Hessenberg matrix in double precision and tests.
 ///
-/// Source: Saad, Schultz, SIAM J. Sci. Stat. Comput. 7 (1986), 856.
+/// Memory: m + 1 vectors a right-hand side, 1 more with a preconditioner, and its workspace, allocated once;
+/// 30 vectors of 10^7 doubles are 2.4 GB.
+///
+/// Breakdown: where the Krylov space ends (the new vector is 0 but for rounding) x is the solution, or, with
+/// A singular on that space, the method starts again once and then ends as `breakdown_arnoldi`.
 ///
 /// \throws as Solver
+///
+/// Source: Saad, Schultz, SIAM J. Sci. Stat. Comput. 7 (1986), 856. The s-step form: Hoemmen,
+/// Communication-avoiding Krylov subspace methods (2010), chapter 3; Bai, Hu, Reichel, IMA J. Numer. Anal. 14
+/// (1994), 563; Carson, Lund, Rozloznik, Thomas, Linear Algebra Appl. 638 (2022), 150.
 template <class Scalar, class Space>
 class Gmres : public Solver<Scalar, Space> {
  public:

@@ -21,11 +21,12 @@ struct IdrOptions {
   template <class Visitor>
   void describe(Visitor& visit) {
     visit("s", s, 1, 64,
-          "dimension of the shadow space: more converge in fewer products and take 3 s vectors");
+          "Dimension of the shadow space. A larger s converges in fewer products and takes 3 s vectors. "
+          "Default: 4");
     visit("kappa", kappa, 0.0, 1.0,
-          "omega is enlarged where the cosine of A M^-1 r and r is below kappa; 0: never");
+          "Cosine of A M^-1 r and r below which omega is enlarged; 0 never enlarges it. Default: 0.7");
     visit("side", side, side_choices(),
-          "where the preconditioner stands: A M^-1 (the residual is the true one) or M^-1 A");
+          "Side of the preconditioner: A M^-1, whose residual is the true one, or M^-1 A. Default: right");
   }
 };
 
@@ -34,24 +35,29 @@ struct IdrOptions {
 ///
 /// A cycle is s steps along directions U with G = K U biorthogonal to P, and one step that reduces the
 /// dimension, with the omega that minimises the residual, enlarged by kappa / cosine where the cosine of K r
-/// and r is below kappa ("maintaining the convergence"; with a cosine of 0 to the last bit it is kappa ||r||
-/// / ||K r||). An iteration is one of these s + 1 steps: one product with A, one application of M^-1 and two
-/// global reductions, as the projections P^H g of a step are summed in one message and made biorthogonal by
-/// recurrence; the scalars stay on the device, and the host waits once, for the stopping test. Besides, it
-/// passes about 3 s + 12 times over a vector. In exact arithmetic it ends after n + n / s products at most; s
-/// = 1 is mathematically BiCGSTAB.
+/// and r is below kappa; a cosine of 0 gives omega = kappa ||r|| / ||K r||. In exact arithmetic the method
+/// ends after n + n / s products at most; s = 1 is mathematically BiCGSTAB. With the preconditioner on the
+/// left the recursive residual is M^-1 (b - A x), scaled by the ratio of both norms at the start; the true
+/// residual confirms a success.
 ///
-/// P is made of s vectors of random numbers (of fixed seed, functions of the row's global number),
-/// orthonormalised; where fewer are independent, as with n < s, s is their number. Memory: s vectors, and 2 s
-/// + 3 a right-hand side (1 more with a preconditioner), allocated once.
+/// P consists of s vectors of random numbers (functions of a fixed seed and the row's global number),
+/// orthonormalised; where fewer are independent, as with n < s, s is their number.
 ///
-/// Breakdowns: `breakdown_pivot` where p_k^H g_k = 0, `breakdown_omega` where K r = 0, or with kappa = 0 (K
-/// r, r) = 0. The method starts again once, from the true residual with another P; a second breakdown is
-/// reported. With the preconditioner on the left the recursive residual is M^-1 (b - A x), measured in the
-/// ratio of both norms at the start; a success is one of the true residual.
+/// Cost of an iteration, which is one of the s + 1 steps: one product with A, one application of M^-1, two
+/// global reductions and about 3 s + 12 passes over a vector. One message has all projections P^H g of a
+/// step, which a recurrence makes biorthogonal. The scalars stay on the device, and the host waits once, for
+/// the stopping test.
 ///
-/// Source: van Gijzen, Sonneveld, ACM Trans. Math. Softw. 38 (2011), 5; one message for a step's projections:
-/// Collignon, van Gijzen, Numer. Linear Algebra Appl. 18 (2011), p. 805. \throws as Solver
+/// Memory: s vectors, and 2 s + 3 a right-hand side (1 more with a preconditioner), allocated once.
+///
+/// Breakdown: `breakdown_pivot` where p_k^H g_k = 0, `breakdown_omega` where K r = 0, or with kappa = 0 (K r,
+/// r) = 0. The method starts again once, from the true residual with another P; it reports a second
+/// breakdown.
+///
+/// \throws as Solver
+///
+/// Source: van Gijzen, Sonneveld, ACM Trans. Math. Softw. 38 (2011), 5; one message for the projections of a
+/// step: Collignon, van Gijzen, Numer. Linear Algebra Appl. 18 (2011), 805.
 template <class Scalar, class Space>
 class Idr : public Solver<Scalar, Space> {
  public:

@@ -11,10 +11,10 @@
 
 namespace prekond {
 
-/// Against which of its basis vectors Lanczos's method makes a new one orthogonal.
+/// The basis vectors that Lanczos's method makes a new one orthogonal to.
 enum class Reorthogonalization {
-  local,  ///< the last two, by the recurrence: rounding errors repeat extreme Ritz values, and move none
-  full,   ///< all of them, twice: as many eigenvalues as steps, each once
+  local,  ///< the last two, by the recurrence: rounding errors repeat extreme Ritz values, but move none
+  full,   ///< all of them, twice: each eigenvalue appears once
 };
 
 /// Parameters of Lanczos's method.
@@ -28,20 +28,25 @@ struct LanczosOptions {
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit("steps", steps, 1, 100000, "steps at most, a product with A each");
+    visit("steps", steps, 1, 100000,
+          "Limit of the steps, with one product with A each. Raise it for the smallest eigenvalue. Default: "
+          "30");
     visit("tolerance", tolerance, 0.0, 1.0,
-          "stop where the residual bounds of the smallest and the largest Ritz value are below this part of "
-          "them; 0: never");
+          "Relative residual bound of the smallest and the largest Ritz value at which the method stops; 0 "
+          "makes all steps. Default: 0");
     visit("reorthogonalization", reorthogonalization,
           {{"local", Reorthogonalization::local}, {"full", Reorthogonalization::full}},
-          "local: by the recurrence alone; full: against all vectors, which are kept");
-    visit("seed", seed, std::int64_t(0), std::int64_t(1) << 62, "of the random first vector");
+          "Vectors that a new one is made orthogonal to: the last two, or all, which are then kept. Choose "
+          "full "
+          "for eigenvalues without repetition. Default: local");
+    visit("seed", seed, std::int64_t(0), std::int64_t(1) << 62,
+          "Seed of the random first vector. Default: 1");
   }
 };
 
-/// Why Lanczos's method ended.
+/// The reason of the end of Lanczos's method.
 enum class LanczosEnd {
-  steps,                   ///< as many as were asked for
+  steps,                   ///< all steps have been made
   tolerance,               ///< both extreme Ritz values are known to the tolerance
   invariant_subspace,      ///< the Krylov space has ended: its Ritz values are eigenvalues
   preconditioner_not_spd,  ///< r^H M^-1 r < 0: M is not positive definite
@@ -56,47 +61,47 @@ struct RitzValue {
   double bound = 0;
 };
 
-/// What Lanczos's method found.
+/// The result of Lanczos's method.
 struct LanczosResult {
   LanczosEnd reason = LanczosEnd::steps;
-  int steps = 0;  ///< the order of T; 0 where there is not even a first vector: nothing below is known
+  int steps = 0;  ///< the order of T; 0 where there is no first vector, and nothing below is known
   RitzValue smallest;
   RitzValue largest;
-  /// largest / smallest: a lower bound of the condition number of M^-1 A, in M's inner product, but for
-  /// rounding. Infinite where a Ritz value is not positive; NaN where the method ended as
-  /// `preconditioner_not_spd` or `nan`: T is then no projection of an operator that has a condition.
+  /// largest / smallest, which is a lower bound of the condition number of M^-1 A in M's inner product, but
+  /// for rounding. Infinite where a Ritz value is not positive; NaN where the method ended as
+  /// `preconditioner_not_spd` or `nan`, because T is then no projection of an operator with a condition.
   double condition = 0;
-  /// No Ritz value is below rounding of the largest; one that is negative proves that A is not positive
+  /// Whether all Ritz values are above rounding of the largest; a negative one proves that A is not positive
   /// definite. False where the condition is NaN.
   bool positive_definite = false;
-  std::vector<double> ritz_values;  ///< all of them, ascending
+  std::vector<double> ritz_values;  ///< ascending
 };
 
 /// The extreme eigenvalues of M^-1 A by k steps of Lanczos's method in M's inner product, for a Hermitian A
 /// and a Hermitian positive definite M; of A where `preconditioner` is null.
 ///
-/// The method makes V with V^H M^-1 V = I from A M^-1 v_j = beta_j v_(j+1) + alpha_j v_j + beta_(j-1) v_(j-1)
-/// (v of M's residuals), so that T = tridiag(beta, alpha, beta) has the Ritz values, which lie within the
-/// spectrum. Largest ones come first; of a spectrum like that of a discrete Laplacian the smallest takes
-/// about as many steps as CG takes iterations. The first vector is a function of the seed, the number
-/// of all rows and the rows' global numbers.
-///
-/// A and M of any scale: both are taken times powers of two where inner products would leave the range of
-/// their type.
+/// Formula: V with V^H M^-1 V = I from A M^-1 v_j = beta_j v_(j+1) + alpha_j v_j + beta_(j-1) v_(j-1). The
+/// eigenvalues of T = tridiag(beta, alpha, beta) are the Ritz values, which lie within the spectrum. The
+/// largest come first; the smallest of a spectrum like that of a discrete Laplacian takes about as many steps
+/// as CG takes iterations. The first vector is a function of the seed, the number of all rows and the rows'
+/// global numbers. A and M of any scale are multiplied by powers of two where inner products would leave the
+/// range of their type. The method does not test whether A is symmetric.
 ///
 /// Cost of a step: one product with A, one application of M^-1, three passes over vectors, two reductions
-/// (one message each) and one wait. Memory: 4 vectors (with M 6, and its workspace); `full` keeps one a step,
-/// 2 and them (with M two a step, 3 and them), and its step j reads them twice, with two reductions more. The
-/// eigenvalues of T are found on the host, by implicit QL steps, in O(k^2).
+/// (one message each) and one wait. Step j with `full` also reads the kept vectors twice, with two more
+/// reductions. Implicit QL steps find the eigenvalues of T on the host, in O(k^2).
 ///
-/// Whether A is symmetric is not looked at. `reducer`: on several processes all call this.
+/// Memory: 4 vectors (with M 6, and its workspace); with `full` 2 vectors and one a step (with M 3 vectors
+/// and two a step).
+///
+/// Collective over the processes of `reducer`.
 ///
 /// \throws InputError for A that is not square, a preconditioner of another size, or one that is known not to
 /// be symmetric \throws OptionError for options out of their ranges
 ///
 /// Source: Saad, Iterative Methods for Sparse Linear Systems, 2nd ed., algorithm 6.15 and section 6.7.3; the
-/// bound Parlett, The Symmetric Eigenvalue Problem, section 13.2; as a safeguard Li and Saad, J. Supercomput.
-/// 63 (2013), section 5.4.
+/// bound: Parlett, The Symmetric Eigenvalue Problem, section 13.2; the safeguard: Li and Saad, J.
+/// Supercomput. 63 (2013), section 5.4.
 template <class Scalar, class Space>
 LanczosResult lanczos(const Space& space, const Operator<Scalar, Space>& a,
                       const Preconditioner<Scalar, Space>* preconditioner = nullptr,

@@ -18,20 +18,27 @@ struct RichardsonOptions {
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit("omega", omega, -1e6, 1e6, "the relaxation factor");
+    visit("omega", omega, -1e6, 1e6, "Relaxation factor. Lower it where the iteration diverges. Default: 1");
   }
 };
 
 /// Richardson's iteration, x += omega M^-1 r, r -= omega A M^-1 r.
 ///
-/// It converges where the eigenvalues of I - omega M^-1 A are inside the unit circle: with Jacobi as M it is
-/// the damped Jacobi method. It has no inner products, and shows what a preconditioner does by itself. An
-/// iteration is one product with A, one application of M^-1, one other kernel and one global reduction, that
-/// of the stopping test. Memory: 2 vectors a right-hand side (3 with a preconditioner) and the
-/// preconditioner's workspace. Where it diverges it ends at max_iters, or as `nan` when the residual
+/// It converges where the eigenvalues of I - omega M^-1 A are inside the unit circle; with Jacobi as M it is
+/// the damped Jacobi method. It has no inner products, and shows the effect of a preconditioner without
+/// acceleration.
+///
+/// Cost of an iteration: one product with A, one application of M^-1, one other kernel and one global
+/// reduction, for the stopping test.
+///
+/// Memory: 2 vectors a right-hand side (3 with a preconditioner) and the preconditioner's workspace.
+///
+/// Breakdown: a divergent iteration ends as `divergence` or at max_iters, or as `nan` when the residual
 /// overflows.
 ///
-/// Source: Saad, Iterative Methods, section 4.1. \throws as Solver
+/// \throws as Solver
+///
+/// Source: Saad, Iterative Methods, section 4.1.
 template <class Scalar, class Space>
 class Richardson : public Solver<Scalar, Space> {
  public:

@@ -3,16 +3,16 @@
 #pragma once
 #include <prekond/core/operator.hpp>
 #include <prekond/core/preconditioner.hpp>
+#include <prekond/core/properties.hpp>
 #include <prekond/core/reducer.hpp>
 #include <prekond/core/registry.hpp>
-#include <prekond/core/side.hpp>
 #include <prekond/krylov/stopping.hpp>
 
 #include <vector>
 
 namespace prekond {
 
-/// What a solver is asked: A X = B from the X given. The references have to outlive the solve.
+/// The problem A X = B with the initial X. The references have to outlive the solve.
 template <class Scalar, class Space>
 struct LinearProblem {
   const Space& space;
@@ -25,55 +25,61 @@ struct LinearProblem {
   const Reducer<Scalar, Space>& reducer;
 };
 
-/// A Krylov method. It knows the operator and the preconditioner by core's interfaces only.
+/// A Krylov method, which knows the operator and the preconditioner by the interfaces of core only.
 template <class Scalar, class Space>
 class Solver {
  public:
   virtual ~Solver() = default;
   virtual std::string name() const = 0;
 
-  /// Solves A x = b from the x given. `preconditioner` may be null. `monitor` sees every iteration.
-  /// Convergence is ||b - A x|| <= max(rtol ||b||, atol) of the true residual. When the recursive one says so
-  /// the true one is computed; where that is larger the method goes on from it, with half the target, as long
-  /// as it falls by a tenth each time (else: `stagnation`).
+  /// Solves A x = b from the initial x. `preconditioner` may be null. `monitor` sees every iteration.
   ///
-  /// Entries of any size are welcome: where ||b||, a product or an application would make inner products
-  /// under- or overflow, the method works on A, b, x and M^-1 times powers of two, which are exact, and
-  /// undoes them. x has the result at the end only. \throws InputError where the sizes do not fit, or where
-  /// the method needs a symmetric preconditioner and this one is known not to be \throws OptionError for
-  /// stopping options out of their ranges
+  /// Convergence is ||b - A x|| <= max(rtol ||b||, atol) of the true residual. The true residual is computed
+  /// when the recursive one has converged; where it is larger the method goes on from it, with half the
+  /// target, as long as it falls by a tenth each time, and ends as `stagnation` otherwise.
+  ///
+  /// Entries may have any size: where ||b||, a product or an application would make inner products under- or
+  /// overflow, the method works on A, b, x and M^-1 times powers of two, which are exact, and undoes them. x
+  /// has the result only at the end.
+  ///
+  /// \throws InputError where the sizes do not fit, or where the method needs a symmetric preconditioner and
+  /// this one is known not to be \throws OptionError for stopping options out of their ranges
   SolveResult solve(const Space& space, const Operator<Scalar, Space>& a,
                     const Preconditioner<Scalar, Space>* preconditioner, VectorView<const Scalar, Space> b,
                     VectorView<Scalar, Space> x, const StoppingOptions& stopping, const Monitor& monitor = {},
                     const Reducer<Scalar, Space>& reducer = {}) const;
 
-  /// Solves A X = B for the k columns of B, X of n x k, each as if it were alone, with one result a column.
+  /// Solves A X = B for the k columns of B, X of n x k, each as in a solve of its own, with one result a
+  /// column.
   ///
   /// The columns advance together: an iteration has one product with A on up to k vectors, one application of
-  /// the preconditioner on as many, and as many messages as that of one column, each for all columns. A
-  /// column that has ended (converged, or broken down) no longer changes while the others go on. Columns that
-  /// have to start again (a breakdown, or a true residual that is not the recursive one) do so when all the
-  /// others have ended. `seconds` is the time of the whole. \throws InputError as above
+  /// the preconditioner on up to k vectors, and the number of messages of one column, each for all columns. A
+  /// column that has ended (converged, or broken down) no longer changes. Columns that have to start again
+  /// (after a breakdown, or where the true residual is not the recursive one) do so when all the others have
+  /// ended. `seconds` is the time of the whole solve.
+  ///
+  /// \throws as the solve of one column
   std::vector<SolveResult> solve(const Space& space, const Operator<Scalar, Space>& a,
                                  const Preconditioner<Scalar, Space>* preconditioner,
                                  MultiVectorView<const Scalar, Space> b, MultiVectorView<Scalar, Space> x,
                                  const StoppingOptions& stopping, const ColumnMonitor& monitor = {},
                                  const Reducer<Scalar, Space>& reducer = {}) const;
 
-  /// Does the method allow for a preconditioner that is another operator for another vector? `solve` refuses
-  /// one otherwise.
+  /// Whether the preconditioner may be another operator for another vector. `solve` refuses such a
+  /// preconditioner otherwise.
   virtual bool is_flexible() const { return false; }
 
  protected:
-  /// The method. Sizes have been checked, there is at least one column, and the caller fills `seconds`.
+  /// The method itself. The caller has checked the sizes and that there is a column, and fills `seconds`.
   virtual std::vector<SolveResult> run(const LinearProblem<Scalar, Space>& problem) const = 0;
 };
 
-/// Every solver there is, in the order of `prekond list`.
+/// All solvers, in the order of `prekond list`.
 template <class Scalar, class Space>
 const Registry<Solver<Scalar, Space>>& solver_registry();
 
-/// A solver by name, with options by name. \throws OptionError
+/// A solver by name, with options by name.
+/// \throws OptionError for an unknown name or option
 template <class Scalar, class Space>
 std::unique_ptr<Solver<Scalar, Space>> create_solver(const std::string& name, const OptionMap& options = {}) {
   return create(solver_registry<Scalar, Space>(), "solver", name, options);

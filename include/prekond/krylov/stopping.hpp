@@ -9,13 +9,13 @@
 
 namespace prekond {
 
-/// How a solve ended. Norms are 2-norms, of all processes where the reducer spans several. They neither
-/// under- nor overflow where the ratio does not.
+/// The result of a solve. Norms are 2-norms over all processes of the reducer. They neither under- nor
+/// overflow where the ratio does not.
 struct SolveResult {
   StopReason reason = StopReason::max_iters;
   bool converged = false;  ///< ||b - A x|| <= max(rtol ||b||, atol), the residual computed from x at the end
-  /// Without success: of ||A v|| / ||v|| for v = x, b and b - A x, the least is below eps^(3/4) times the
-  /// largest, or sqrt(eps) times where the relative residual is above eps^(1/4).
+  /// Without success: whether the least of ||A v|| / ||v|| for v = x, b and b - A x is below eps^(3/4) times
+  /// the largest, or below sqrt(eps) times the largest for a relative residual above eps^(1/4).
   bool looks_singular = false;
   std::int64_t iterations = 0;
   std::int64_t matrix_products = 0;
@@ -24,10 +24,10 @@ struct SolveResult {
   double seconds = 0;                 ///< fenced wall time
 };
 
-/// Called with the iteration (0: before the first) and ||r||.
+/// A function that is called with the iteration (0 before the first) and ||r||.
 using Monitor = std::function<void(std::int64_t, double)>;
 
-/// The same for several right-hand sides: the column (from 0), its iteration and its ||r||.
+/// A function that is called with the column (from 0), its iteration and its ||r||.
 using ColumnMonitor = std::function<void(int, std::int64_t, double)>;
 
 }  // namespace prekond

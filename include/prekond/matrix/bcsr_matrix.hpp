@@ -58,7 +58,7 @@ struct BcsrMatrix {
   std::int64_t num_rows() const { return num_block_rows * block_size - padding; }
   std::int64_t num_cols() const { return num_block_cols * block_size - padding; }
   std::int64_t num_blocks() const { return static_cast<std::int64_t>(col_idxs.extent(0)); }
-  /// Of the values and the pattern.
+  /// The bytes of the values and the pattern.
   std::int64_t bytes() const {
     return static_cast<std::int64_t>(values.extent(0) * sizeof(Scalar) +
                                      col_idxs.extent(0) * sizeof(Ordinal) +
@@ -76,7 +76,7 @@ struct BcsrMatrix {
   view<Scalar> values;           ///< num_blocks() b^2
 };
 
-/// What functions take: const values, nothing owned.
+/// The argument of functions: const values, nothing owned.
 template <class Scalar, class Space, class Ordinal = int, class Offset = std::size_t>
 using BcsrView = BcsrMatrix<const Scalar, const Ordinal, const Offset, typename Space::memory_space,
                             Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
@@ -93,13 +93,13 @@ template <class Scalar, class Space>
 CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> expand_blocks(
     const Space& space, const std::type_identity_t<BcsrView<Scalar, Space>>& blocks);
 
-/// What blocks of one size would take of a matrix.
+/// The size of a matrix by blocks of one size.
 struct BlockFill {
   int block_size = 1;
   std::int64_t num_blocks = 0;
   double fill = 1;  ///< places of all blocks an entry of the matrix
 
-  /// Of the matrix by blocks, with values of so many bytes.
+  /// The bytes of the matrix by blocks, with values of `value_bytes`.
   std::int64_t bytes(std::int64_t num_rows, std::int64_t value_bytes) const {
     const std::int64_t block_rows = (num_rows + block_size - 1) / block_size;
     return num_blocks * (value_bytes * block_size * block_size + 4) + 8 * block_rows;

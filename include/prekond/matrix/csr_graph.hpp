@@ -30,8 +30,8 @@ inline constexpr bool has_graph_types =
     std::is_same_v<const Ordinal, const int>&& std::is_same_v<const Offset, const std::size_t>;
 }  // namespace impl
 
-/// What kernels and functions take: a pattern that owns nothing, of a CsrGraph or of a matrix in the same
-/// memory.
+/// The argument of kernels and functions: a pattern that owns nothing, of a CsrGraph or of a matrix in the
+/// same memory.
 template <class Space>
 struct CsrGraphView {
   CsrGraphView() = default;
@@ -98,7 +98,7 @@ std::pair<Vector<std::size_t, Space>, std::size_t> scan_row_lengths(const Space&
   return {row_ptrs, nnz};
 }
 
-// Those of stored lengths are compiled once, in the matrix layer.
+// The scans of stored lengths are compiled once, in the matrix layer.
 #define PREKOND_SCAN_ROW_LENGTHS(PREFIX, Space)                                        \
   PREFIX template std::pair<Vector<std::size_t, Space>, std::size_t> scan_row_lengths( \
       const Space&, const std::string&, std::int64_t, const VectorView<const int, Space>&);

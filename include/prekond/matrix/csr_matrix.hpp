@@ -12,7 +12,7 @@ namespace prekond {
 /// `row_ptrs(i) <= k < row_ptrs(i + 1)`, columns ascending and unique.
 ///
 /// It is three views and owns what they own. `num_cols >= num_rows`: a rank's local matrix has columns of
-/// other ranks behind its own; preconditioner setup skips them. A matrix of non-const managed views converts
+/// other ranks after its own; preconditioner setup skips them. A matrix of non-const managed views converts
 /// to one of const or unmanaged views, which is what kernels take.
 template <class Scalar, class Ordinal = int, class Offset = std::size_t,
           class MemorySpace = Kokkos::DefaultExecutionSpace::memory_space,
@@ -52,7 +52,7 @@ struct CsrMatrix {
   view<Scalar> values;     ///< nnz
 };
 
-/// What kernels and preconditioners take: const values, nothing owned.
+/// The argument of kernels and preconditioners: const values, nothing owned.
 template <class Scalar, class Space, class Ordinal = int, class Offset = std::size_t>
 using CsrView = CsrMatrix<const Scalar, const Ordinal, const Offset, typename Space::memory_space,
                           Kokkos::MemoryTraits<Kokkos::Unmanaged>>;

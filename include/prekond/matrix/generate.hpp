@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// Model problems, made on the execution space. A matrix depends on its generator, size and options alone:
+/// Model problems, made on the execution space. A matrix depends only on its generator, size and options:
 /// every machine, backend and number of threads makes the same bits. Rows are sorted and unique; values are
 /// computed in double. Compiled for double, float and their complex numbers on the default and the host
 /// execution space.
@@ -51,7 +51,8 @@ template <class Scalar, class Space>
 GeneratedMatrix<Scalar, Space> generate_rows(const Space& space, const std::string& spec,
                                              const ChooseRows& choose);
 
-/// What help needs to know of a generator. `options.list()` has the fields, `options.values()` the defaults.
+/// The facts about a generator that its help needs. `options.list()` has the fields, `options.values()` the
+/// defaults.
 struct GeneratorInfo {
   std::string name;
   std::string summary;
@@ -161,7 +162,7 @@ struct Stretched3dOptions {
   }
 };
 
-/// -u_xx on the unit interval, scaled by h^2: 2 on the diagonal, -1 beside it; `size` rows.
+/// -u_xx on the unit interval, scaled by h^2: 2 on the diagonal, -1 next to it; `size` rows.
 template <class Scalar, class Space>
 GeneratedMatrix<Scalar, Space> tridiagonal(const Space& space, std::int64_t size, const NoOptions& = {},
                                            const ChooseRows& choose = {});
@@ -209,7 +210,7 @@ GeneratedMatrix<Scalar, Space> convection_diffusion3d(const Space& space, std::i
 /// uniform in (0, 1]. The face z = 0 is clamped and its unknowns eliminated: 3 size^2 (size - 1) rows. A node
 /// couples with itself and the nodes at offsets in {0,1}^3 and {0,-1}^3; all of these 3 x 3 blocks are
 /// stored, zeros included: nnz = 9 sum over the 15 offsets d of (size - |d_x|) (size - |d_y|) (size - 1 -
-/// |d_z|). Bitwise symmetric. Memory beside the result: one double a cell. `size` is at least 2.
+/// |d_z|). Bitwise symmetric. Memory besides the result: one double a cell. `size` is at least 2.
 template <class Scalar, class Space>
 GeneratedMatrix<Scalar, Space> elasticity3d(const Space& space, std::int64_t size,
                                             const Elasticity3dOptions& options = {},
@@ -221,7 +222,7 @@ GeneratedMatrix<Scalar, Space> elasticity3d(const Space& space, std::int64_t siz
 /// Edges: the 2-D grid of size x size nodes; from each node K extra edges to random nodes, P(K >= k) = (k +
 /// 1)^(1 - exponent), K <= min(1000, n/4); and from each of `hubs` nodes min(10^4, n/4) edges to nodes spread
 /// over the whole network. Edges from a node to itself and repeated edges are dropped. g_ij =
-/// contrast^U(seed, min(i, j), max(i, j)). Memory beside the result: the column indices once more.
+/// contrast^U(seed, min(i, j), max(i, j)). Memory besides the result: the column indices once more.
 template <class Scalar, class Space>
 GeneratedMatrix<Scalar, Space> circuit(const Space& space, std::int64_t size,
                                        const CircuitOptions& options = {});

@@ -17,11 +17,11 @@ namespace prekond {
 enum class MatrixFormat { automatic, csr, sell, dia, jad, bcsr };
 
 std::vector<std::pair<std::string, MatrixFormat>> matrix_format_choices();
-/// Those that a StoredMatrix may have: all but bcsr.
+/// The formats that a StoredMatrix may have: all but bcsr.
 std::vector<std::pair<std::string, MatrixFormat>> stored_format_choices();
 std::string to_string(MatrixFormat format);
 
-/// What the choice of a format goes by.
+/// The facts that decide the choice of a format.
 struct FormatAdvice {
   MatrixFormat format = MatrixFormat::csr;  ///< never `automatic`
   std::string reason;                       ///< the numbers that decided
@@ -34,8 +34,8 @@ struct FormatAdvice {
   std::int64_t bcsr_bytes = 0;  ///< with those
 };
 
-/// The format in which products are expected to be fastest, for values of so many bytes. It depends on the
-/// pattern and the build alone, so that the same input gives the same bits:
+/// The format in which products are expected to be fastest, for values of `value_bytes`. It depends only on
+/// the pattern and the build, so that the same input gives the same bits:
 ///
 /// - DIA, where make_dia accepts the padding and the values take less than 95 % of CSR's bytes and, on a
 ///   device where SELL comes next, less than 1.1 times SELL's; not on a host that is compiled for without
@@ -55,7 +55,7 @@ template <class Space>
 FormatAdvice advise_format(const Space& space, const CsrGraphView<Space>& pattern, std::size_t value_bytes);
 
 /// A as an operator in a format, chosen by advise_format where `format` is `automatic`: then `*advice` gets
-/// what it went by, where that is not null. What the advice has found out is not looked for again. CSR shares
+/// what it went by, where that is not null. Facts that the advice has are not looked for again. CSR shares
 /// A's views; the others are copies, BCSR with the blocks that detect_block_size finds. Fences. \throws
 /// InputError where padding is refused, see make_sell, make_dia: never with `automatic`
 template <class Scalar, class Space>

@@ -15,18 +15,18 @@
 namespace prekond {
 namespace impl {
 
-/// What expand_blocks checks, on the host. \throws InputError that begins with `what`
+/// The checks of expand_blocks, on the host. \throws InputError that begins with `what`
 template <class Scalar, class Space>
 void check_blocks(const BcsrView<Scalar, Space>& blocks, const std::string& what);
 
 }  // namespace impl
 
-/// What a setup is given: a matrix, and what its user knows of it.
+/// The input of a setup: a matrix, and its user's knowledge of it.
 ///
 /// Any CsrMatrix converts to it, so `m.numeric(space, a)` needs no more. A matrix of blocks is expanded on
 /// the device when somebody asks for its rows by `csr()` for the first time; a setup that works on blocks
-/// finds them by `blocks()`, and nothing is expanded for it. What else is known is set before the source is
-/// handed over, and nothing of it has to be. A source owns what it expanded, which its copies share, and else
+/// finds them by `blocks()`, and nothing is expanded for it. Further knowledge is set before the source is
+/// handed over; all of it is optional. A source owns what it expanded, which its copies share, and else
 /// nothing: the user's views outlive it.
 ///
 /// Several threads may call const members at a time, also `csr()` of copies of a source: one expands, on the
@@ -50,7 +50,7 @@ class MatrixSource {
   requires std::is_convertible_v<const Matrix&, matrix_view> MatrixSource(const Matrix& a)
       : m_csr(a), m_num_rows(m_csr.num_rows), m_num_cols(m_csr.num_cols) {}
 
-  /// Looks at the sizes alone. Keeps the space for `csr()`. The unknowns a node are the block size, 1 where
+  /// Looks only at the sizes. Keeps the space for `csr()`. The unknowns a node are the block size, 1 where
   /// the blocks are padded.
   /// \throws InputError as expand_blocks
   MatrixSource(const Space& space, const block_view& blocks) requires(can_expand)
@@ -61,13 +61,14 @@ class MatrixSource {
     m_expansion = std::make_shared<Expansion>(space, blocks);
   }
 
-  /// This rank's rows, and its columns: those of other ranks are behind its own. Expands nothing.
+  /// This rank's rows, and its columns: those of other ranks follow its own. Expands nothing.
   std::int64_t num_rows() const { return m_num_rows; }
   std::int64_t num_cols() const { return m_num_cols; }
 
-  /// The matrix by single rows. Of blocks the first call, of this source or of a copy, expands them, with the
-  /// values that they have then, for one copy's memory: it allocates and fences. Later ones return the same.
-  /// What writes the blocks on another instance of the space than the constructor's has to be fenced before.
+  /// The matrix by single rows. With blocks the first call, of this source or of a copy, expands them, with
+  /// the values that they have then, for one copy's memory: it allocates and fences. Later ones return the
+  /// same. A kernel that writes the blocks on another instance of the space than the constructor's has to be
+  /// fenced before.
   const matrix_view& csr() const {
     if constexpr (can_expand) {
       if (m_expansion) return m_expansion->rows();
@@ -102,7 +103,7 @@ class MatrixSource {
   }
 
   /// Rows whose part of an inverse is wanted, 1 each; of the others, which are 0, a setup by rows may keep
-  /// the diagonal alone. Empty: all rows.
+  /// only the diagonal. Empty: all rows.
   const VectorView<const unsigned char, Space>& wanted_rows() const { return m_wanted_rows; }
   /// \throws InputError where there are not as many as rows
   void set_wanted_rows(const VectorView<const unsigned char, Space>& wanted) {
@@ -113,7 +114,7 @@ class MatrixSource {
   }
 
   /// The least and the largest |a_ii| of a whole of which the matrix is a part; 1 and 0 where none were
-  /// given. What a setup decides by the range of the diagonal is then decided alike for all parts.
+  /// given. A decision by the range of the diagonal is then the same for all parts.
   double least_diagonal() const { return m_least_diagonal; }
   double largest_diagonal() const { return m_largest_diagonal; }
   bool knows_diagonals() const { return m_least_diagonal <= m_largest_diagonal; }
@@ -158,6 +159,21 @@ class MatrixSource {
   VectorView<const unsigned char, Space> m_wanted_rows;
   double m_least_diagonal = 1;
   double m_largest_diagonal = 0;
+};
+
+/// The knowledge that a matrix's user has besides its entries, see MatrixSource.
+template <class Scalar, class Space>
+struct NearNullSpace {
+  MultiVector<Scalar, Space> vectors;  ///< n x k; 0 x 0: none
+  int unknowns_per_node = 1;
+
+  /// The rows with what is known of them. \throws InputError where it does not fit them
+  MatrixSource<Scalar, Space> source(const CsrView<Scalar, Space>& rows) const {
+    MatrixSource<Scalar, Space> result(rows);
+    result.set_unknowns_per_node(unknowns_per_node);
+    if (vectors.extent(1) > 0) result.set_near_null_space(vectors);
+    return result;
+  }
 };
 
 }  // namespace prekond

@@ -8,7 +8,7 @@ namespace prekond {
 /// Sorts the entries of every row by column, in place, the values along.
 ///
 /// A row that is sorted already costs one reading of its columns. Equal columns keep their order in rows of
-/// up to 256 entries; in longer rows they end side by side in an order that depends on the row alone. The
+/// up to 256 entries; in longer rows they end side by side in an order that depends only on the row. The
 /// result has the same bits whatever the threads. Memory: on a device, a list of the longer rows.
 ///
 /// On a device a row of up to 256 entries is ranked by a vector of lanes in scratch, one reading and one

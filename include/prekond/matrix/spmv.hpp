@@ -8,8 +8,8 @@
 namespace prekond {
 
 /// y = alpha A x + beta y, for x of num_cols x k and y of num_rows x k. With beta = 0, y is not read. On a
-/// host a column has the bits that it has alone. One kernel for each group of up to four: the matrix is read
-/// once. No allocation, no fence.
+/// host a column has the bits that it has by itself. One kernel for each group of up to four: the matrix is
+/// read once. No allocation, no fence.
 ///
 /// On a device, rows of up to 8 entries in the mean are added by a thread each; longer ones by teams, which
 /// read the entries of a block of rows as one stream, multiply them, and add each row's products from

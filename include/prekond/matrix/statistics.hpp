@@ -7,8 +7,8 @@
 
 namespace prekond {
 
-/// What `prekond info` says of a matrix. Of a complex one, "symmetric" is Hermitian (a_ji conjugated), and
-/// signs of the diagonal are those of the real parts.
+/// The facts that `prekond info` prints. For a complex matrix, "symmetric" is Hermitian (a_ji conjugated),
+/// and signs of the diagonal are those of the real parts.
 struct MatrixStatistics {
   std::int64_t num_rows = 0;
   std::int64_t num_cols = 0;
@@ -27,7 +27,7 @@ struct MatrixStatistics {
   /// rectangular.
   double max_asymmetry = 0;
 
-  // Of the first min(num_rows, num_cols) rows:
+  // In the first min(num_rows, num_cols) rows:
   std::int64_t diagonal_missing = 0;
   std::int64_t diagonal_zero = 0;  ///< stored and 0
   std::int64_t diagonal_negative = 0;

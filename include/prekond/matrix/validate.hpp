@@ -8,8 +8,8 @@
 namespace prekond {
 
 /// Checks that the matrix is one: sizes that fit each other, row pointers from 0 to nnz that never decrease,
-/// columns in range, ascending and unique in every row, finite values. What passes here is trusted everywhere
-/// else.
+/// columns in range, ascending and unique in every row, finite values. A matrix that passes here is trusted
+/// everywhere else.
 ///
 /// Two kernels, one reading of the matrix; nothing of its size is allocated. Rows, columns and positions in
 /// the messages count from 1. \throws InputError that names the first offender
@@ -19,7 +19,7 @@ void validate(const Space& space, const CsrView<Scalar, Space>& a);
 /// Checks what can be checked cheaply of "symmetric positive definite": the matrix is square and not empty,
 /// every a_ii is stored and positive, and for every stored entry
 ///   |a_ij - a_ji| <= symmetry_tolerance sqrt(|a_ii a_jj|),
-/// where an entry that is not stored counts as 0. Of a complex matrix, of "Hermitian positive definite": a_ji
+/// where an entry that is not stored counts as 0. For a complex matrix "Hermitian positive definite": a_ji
 /// is conjugated, and |Im a_ii| <= symmetry_tolerance Re a_ii.
 ///
 /// Cost: a binary search a stored entry. Memory: a double a row.

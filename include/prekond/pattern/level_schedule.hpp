@@ -31,7 +31,7 @@ struct LevelSchedule {
 /// follows.
 ///
 /// Cost: a reading of the pattern, and on a device as many steps as there are levels among the rows that are
-/// on their way at a time; a chain of n rows takes n steps, most of them within a team. Memory beside the
+/// in progress at a time; a chain of n rows takes n steps, most of them within a team. Memory besides the
 /// result, on a device: 20 n bytes. Fences.
 ///
 /// Source: Saad, Iterative Methods for Sparse Linear Systems, 2nd ed., section 11.6; Li, Saad, J.

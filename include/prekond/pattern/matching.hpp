@@ -19,8 +19,8 @@ enum class MatchingMethod {
 /// Parameters of maximum_product_matching.
 struct MatchingOptions {
   MatchingMethod method = MatchingMethod::automatic;
-  /// Of the auction: the product is at least exp(-n epsilon) times the largest one, and no scaled entry above
-  /// exp(epsilon). From 1e-5 to 10.
+  /// The slack of the auction: the product is at least exp(-n epsilon) times the largest one, and no scaled
+  /// entry above exp(epsilon). From 1e-5 to 10.
   double epsilon = 0.01;
 };
 
@@ -42,8 +42,8 @@ struct Matching {
 /// With the costs log(max_i |a_ij|) - log |a_ij| >= 0 it is a linear assignment problem (Duff and Koster).
 /// Its dual variables have u_i + v_j <= cost_ij, with equality on the matching: r_i = exp(u_i), c_j =
 /// exp(v_j) / max_i |a_ij|. Explicit zeros and entries that are not finite count as missing, and so do
-/// columns >= num_rows, which are other ranks'. Of several best matchings entries near the diagonal are
-/// preferred.
+/// columns >= num_rows, which are other ranks'. Where several matchings are best, entries near the
+/// diagonal are preferred.
 ///
 /// `augmenting_paths`: shortest augmenting paths by Dijkstra's method with a heap, from dual variables and a
 /// matching on zero reduced costs. The largest product. O(n (nnz + n log n)) at worst, usually near O(nnz).

@@ -8,7 +8,7 @@
 
 namespace prekond {
 
-/// What the order of the rows decides. Columns >= num_rows are left out.
+/// The quantities that the order of the rows decides. Columns >= num_rows are left out.
 struct OrderStatistics {
   std::int64_t bandwidth = 0;  ///< the largest |i - j| of an entry
   std::int64_t profile = 0;    ///< sum over rows of i - j, j the first column of row i where that is < i

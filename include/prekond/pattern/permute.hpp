@@ -27,8 +27,8 @@ template <class Scalar, class Space>
 void permute_values(const Space& space, const VectorView<const std::int64_t, Space>& source,
                     const VectorView<const Scalar, Space>& values, const VectorView<Scalar, Space>& result);
 
-/// P A P^T, with sorted rows: permute_pattern and permute_values. Memory beside the result: 8 bytes an entry.
-/// Fences twice, in permute_pattern and at the end.
+/// P A P^T, with sorted rows: permute_pattern and permute_values. Memory besides the result: 8 bytes an
+/// entry. Fences twice, in permute_pattern and at the end.
 template <class Scalar, class Space>
 CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> permute_symmetric(
     const Space& space, const CsrView<Scalar, Space>& a, const Ordering<Space>& ordering);

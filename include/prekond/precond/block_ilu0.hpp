@@ -39,30 +39,34 @@ struct BlockIlu0Options : ShiftOptions {
   template <class Visitor>
   void describe(Visitor& visit) {
     visit("block_size", block_size, 0, 32,
-          "b; 0: that of a matrix given by blocks, or the unknowns of a node where they are known, else the "
-          "size from 1 to 8 with the least memory");
+          "size b of a block; 0 takes that of a matrix given by blocks, or the unknowns of a node where they "
+          "are known, else the size from 1 to 8 with the least memory");
     describe_shift(visit);
     visit("schedule", schedule, factor_schedules(),
-          "of numeric: a launch a level of rows, or one launch, each row once those that it needs are done; "
-          "auto: on a host levels, but on one or two threads the rows in their order by one, on a device "
-          "sync_free");
+          "schedule of the numeric phase: levels takes a launch a level of rows, sync_free one launch, where "
+          "a row waits for the rows that it needs; auto is levels on a host (on one or two threads one "
+          "thread has the rows in their order) and sync_free on a device");
     visit("solve.method", solve.method, block_triangular_methods(),
-          "how the triangles are solved: exactly, by levels or sync_free (auto: by the device), or nearly, "
-          "by sweeps of Jacobi's method, or sweeps in place (asynchronous: not the same from run to run)");
-    visit("solve.sweeps", solve.sweeps, 0, 1000000, "of solve.method jacobi and asynchronous");
+          "solver of the triangles: levels and sync_free are exact, jacobi approximates by sweeps; auto is "
+          "levels on a host and sync_free on a device");
+    visit("solve.sweeps", solve.sweeps, 0, 1000000,
+          "sweeps of solve.method jacobi; raise it where the solver takes many iterations");
     visit(
         "solve.tolerance", solve.tolerance, 0.0, 1.0,
-        "of jacobi and asynchronous: numeric fixes the sweeps, the least number up to solve.sweeps of which "
-        "the last changes a vector by this part of what the first changes; 0: all solve.sweeps");
+        "relative change at which the sweeps end: numeric takes the fewest, up to solve.sweeps, of which the "
+        "last changes a fixed vector by at most this part of the first one's change; 0 takes all "
+        "solve.sweeps");
     visit("solve.max_polls", solve.max_polls, 0, std::int64_t(1) << 60,
-          "of solve.method sync_free: how often a row looks for a value before one team solves the system");
+          "looks of a row for a value, with solve.method sync_free, before one team solves the system");
     visit("reuse", reuse, reuse_choices(),
-          "what a second numeric phase does: keeps the pattern, or finds it anew");
+          "whether a second numeric phase keeps the pattern or finds it anew");
   }
 };
 
-/// M = (D + W) (I + U) with (M)_ij = a_ij for all b x b blocks (i, j) that A has an entry in, and all
-/// diagonal ones; W and U are strict triangles of blocks on A's pattern, D is block-diagonal. With N = D^-1 W
+/// The incomplete factorisation ILU(0) by b x b blocks.
+///
+/// Formula: M = (D + W) (I + U) with (M)_ij = a_ij for all blocks (i, j) that A has an entry in, and all
+/// diagonal ones. W and U are strict triangles of blocks on A's pattern, D is block-diagonal. With N = D^-1 W
 ///
 ///   y = (I + U)^-1 (I + N)^-1 D^-1 x,
 ///
@@ -71,13 +75,13 @@ struct BlockIlu0Options : ShiftOptions {
 /// chosen within D_i. The inverses of D's blocks are kept.
 ///
 /// A matrix by blocks (see MatrixSource) is read as it is, one by single rows is put into blocks by each
-/// numeric phase. Padding (see BcsrMatrix) counts as rows of the identity. Block rows are worked on by
-/// vectors of lanes, in scratch, by the levels of W's pattern or all in one launch (`schedule`); the result
-/// has the same bits either way, whatever the threads.
+/// numeric phase. Padding (see BcsrMatrix) counts as rows of the identity. Lane groups work on the block
+/// rows, in scratch, by the levels of W's pattern or all in one launch (`schedule`); the result has the same
+/// bits either way, for any number of threads.
 ///
-/// Cost of numeric: 2 b^3 operations for each pair of blocks (i, k), (k, j) with k < i, k < j and (i, j) in
-/// the pattern, and as many for the inverse and each block's product with it. Memory: A's values, 4 bytes a
-/// block and 24 a block row, and b^2 numbers a block row. During numeric, of matrices whose rows do not fit
+/// Cost: numeric takes 2 b^3 operations for each pair of blocks (i, k), (k, j) with k < i, k < j and (i, j)
+/// in the pattern, and as many for the inverse and each block's product with it. Memory: A's values, 4 bytes
+/// a block and 24 a block row, and b^2 numbers a block row. During numeric, of matrices whose rows do not fit
 /// scratch, A's values once more. Columns >= num_rows (of other ranks) are left out. For real scalars.
 /// symbolic throws InputError where a block row has 2^31 entries or more.
 ///
@@ -103,7 +107,7 @@ class BlockIlu0 : public MatrixPreconditioner<Scalar, Space> {
   Properties properties() const override { return m_options.properties(); }
   const BlockIlu0Options& options() const { return m_options; }
 
-  /// Of the last phase that looked for a pattern (`reuse`); 0 before the first.
+  /// The block size of the last phase that looked for a pattern (`reuse`); 0 before the first.
   int block_size() const;
   using blocks_type = BcsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>;
   /// N, U and the blocks of D^-1 of the last numeric phase, which applications share; blocks by columns.

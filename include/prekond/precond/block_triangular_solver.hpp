@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <prekond/core/preconditioner.hpp>
 #include <prekond/core/report.hpp>
-#include <prekond/core/workspace.hpp>
 #include <prekond/matrix/csr_graph.hpp>
 #include <prekond/pattern/level_schedule.hpp>
 
@@ -23,15 +23,14 @@ struct Factor;
 }  // namespace block_triangular
 }  // namespace impl
 
-/// How a system with a triangular matrix of blocks is solved, see BlockTriangularSolver.
-enum class BlockTriangularMethod { automatic, levels, sync_free, jacobi, asynchronous };
+/// The method that solves a system with a triangular matrix of blocks, see BlockTriangularSolver.
+enum class BlockTriangularMethod { automatic, levels, sync_free, jacobi };
 
 inline std::vector<std::pair<std::string, BlockTriangularMethod>> block_triangular_methods() {
   return {{"auto", BlockTriangularMethod::automatic},
           {"levels", BlockTriangularMethod::levels},
           {"sync_free", BlockTriangularMethod::sync_free},
-          {"jacobi", BlockTriangularMethod::jacobi},
-          {"asynchronous", BlockTriangularMethod::asynchronous}};
+          {"jacobi", BlockTriangularMethod::jacobi}};
 }
 
 /// Parameters of a block triangular solve.
@@ -43,24 +42,29 @@ struct BlockTriangularOptions {
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit("method", method, block_triangular_methods(),
-          "level by level; in one launch, each row when those that it needs are there; sweeps of Jacobi's "
-          "method, from the last sweep's vector or in place (asynchronous); auto: on a host levels, on a "
-          "device sync_free");
-    visit("sweeps", sweeps, 0, 1000000,
-          "of jacobi and asynchronous; as many as there are levels less one are exact");
-    visit("tolerance", tolerance, 0.0, 1.0,
-          "of jacobi and asynchronous: numeric fixes the sweeps, the least number up to `sweeps` of which "
-          "the last changes a vector by this part of what the first changes; 0: all `sweeps`");
+    visit(
+        "method", method, block_triangular_methods(),
+        "solver of the system: levels takes a launch a level; sync_free takes one launch, where a row waits "
+        "for the rows that it needs; jacobi approximates the solution by sweeps; auto is levels on a host "
+        "and sync_free on a device");
+    visit(
+        "sweeps", sweeps, 0, 1000000,
+        "sweeps of method jacobi; more of them are nearer to the exact solution, which one sweep fewer than "
+        "there are levels reaches");
+    visit(
+        "tolerance", tolerance, 0.0, 1.0,
+        "relative change at which the sweeps of method jacobi end: numeric takes the fewest sweeps, up to "
+        "`sweeps`, of which the last changes a fixed vector by at most this part of the first one's change; "
+        "0 takes all `sweeps`");
     visit("max_polls", max_polls, 0, std::int64_t(1) << 60,
-          "of sync_free: how often a row looks for a value before one team solves the whole system");
+          "looks of a row for a value, with method sync_free, before one team solves the whole system");
   }
 };
 
-/// y = (I + N)^-1 S x for a strict triangle N of b x b blocks and a block-diagonal S, or S = I: the solve
-/// with a factor D + N' of an incomplete block factorisation, where N = D^-1 N' and S = D^-1. Rows scaled so
-/// by blocks have a unit diagonal, and what the sweeps below iterate with is what the unscaled factor's would
-/// be.
+/// The solve y = (I + N)^-1 S x for a strict triangle N of b x b blocks and a block-diagonal S, or S = I: the
+/// solve with a factor D + N' of an incomplete block factorisation, where N = D^-1 N' and S = D^-1. Rows
+/// scaled so by blocks have a unit diagonal, and what the sweeps below iterate with is what the unscaled
+/// factor's would be.
 ///
 /// Methods:
 /// - `levels`: block rows by levels (see level_schedule), a launch a level; levels of little work next to
@@ -74,21 +78,17 @@ struct BlockTriangularOptions {
 ///   `numeric` tries the sweeps on a fixed vector: where the last one changes y by more than the first did,
 ///   or y is not finite, the solve is exact, as by `automatic`, and the report's notes say so. With
 ///   `tolerance` > 0 numeric fixes their number too, as TriangularSolver does.
-/// - `asynchronous`: the same from y_0 = S x with one vector, y_i <- (S x)_i - sum_k N_ik y_k, the rows in
-///   their order as far as the threads keep it. A row sees what others have of the same sweep, which is
-///   never worse in the end, and differs from run to run where threads work at the same time: M is then
-///   another operator in each application, of which FGMRES is safe. Tried by `jacobi`'s sweeps.
 /// - `automatic`: on a host `levels`, on a device `sync_free`.
 ///
-/// A vector of lanes has a block row: each lane one row of its b x (b len) strip of entries, and some of its
+/// A lane group has a block row: each lane has one row of its b x (b len) strip of entries, and some of its
 /// columns; their sums are added in scratch. A thread of a host has a row. Where a host has one thread and N
 /// is a triangle in the rows' own order, both exact methods have the rows in that order, without levels.
 /// `automatic` does so with two threads too: one by this was faster than both by levels.
 ///
-/// Cost of an application of k blocks of b x b in n block rows: 2 b^2 (k + n) operations a vector, of the
-/// sweeps as many a sweep, and the values are read once, or once a sweep. The exact methods take as many
-/// steps as there are levels. Memory: the caller's pattern and values are shared; 4 bytes a row for levels,
-/// of sweeps 12 a row. A workspace has two vectors a column for sweeps, else none.
+/// Cost: an application of k blocks of b x b in n block rows takes 2 b^2 (k + n) operations a vector, for
+/// sweeps as many a sweep, and reads the values once, or once a sweep. The exact methods take as many steps
+/// as there are levels. Memory: the caller's pattern and values are shared; 4 bytes a row for levels, 12 a
+/// row for sweeps. A workspace has two vectors a column for sweeps, else none.
 ///
 /// Source: Ma, Hu, Yuan, Liu, Math. Probl. Eng. 2021, equations (10) and (11) and algorithms 6 and 7 (sweeps,
 /// lanes); Li, Saad, J. Supercomput. 63 (2013), section 5.1; Liu, Li, Hogg, Duff, Vinter, Euro-Par 2016.
@@ -120,21 +120,19 @@ class BlockTriangularSolver {
   void apply(const Space& space, MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,
              Workspace& workspace) const;
 
-  std::int64_t num_rows() const;                             ///< of single rows
-  std::int64_t bytes() const;                                ///< what it keeps beside N and S
+  std::int64_t num_rows() const;                             ///< single rows
+  std::int64_t bytes() const;                                ///< of its data in addition to N and S
   double flops() const;                                      ///< of an application to one vector
   BlockTriangularMethod method() const { return m_method; }  ///< in use; before `numeric` the one asked for
   int num_levels() const;                                    ///< 0 where the method needs none
   int sweeps() const;                                        ///< of an application; 0 of exact methods
-  std::string description() const;                           ///< the method, and why it
+  std::string description() const;                           ///< the method and the reason for it
 
  private:
   using Factor = impl::block_triangular::Factor<Scalar, Space>;
   using Schedule = impl::RowSchedule<Space>;
 
-  bool is_exact(BlockTriangularMethod method) const {
-    return method != BlockTriangularMethod::jacobi && method != BlockTriangularMethod::asynchronous;
-  }
+  bool is_exact(BlockTriangularMethod method) const { return method != BlockTriangularMethod::jacobi; }
   void begin(const Space& space, const CsrGraph<Space>& n, int block_size, int padding,
              const LevelSchedule<Space>* levels);
   std::shared_ptr<const Schedule> find_schedule(const Space& space, const Factor& factor,

@@ -3,7 +3,7 @@
 #pragma once
 #include <prekond/core/registry.hpp>
 #include <prekond/distributed/distributed_matrix.hpp>
-#include <prekond/matrix/near_null_space.hpp>
+#include <prekond/matrix/matrix_source.hpp>
 #include <prekond/precond/impl/stored_matrix.hpp>
 #include <prekond/precond/matrix_preconditioner.hpp>
 #include <prekond/precond/scaled.hpp>

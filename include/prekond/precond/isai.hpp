@@ -11,8 +11,8 @@
 
 namespace prekond {
 
-/// What an ISAI inverts: a general matrix, a symmetric positive definite one in factored form, or A's lower
-/// or upper triangle.
+/// The matrix that an ISAI inverts: a general one, a symmetric positive definite one in factored form, or A's
+/// lower or upper triangle.
 enum class IsaiKind { general, spd, lower, upper };
 
 inline std::vector<std::pair<std::string, IsaiKind>> isai_kinds() {
@@ -23,7 +23,7 @@ inline std::vector<std::pair<std::string, IsaiKind>> isai_kinds() {
 }
 
 /// Parameters of the ISAI.
-struct IsaiOptions {
+struct IsaiOptions : StaticSetupOptions {
   static constexpr const char* name = "isai";
   static constexpr const char* summary =
       "incomplete sparse approximate inverse, M A = I on M's pattern; of a triangle, in place of its solve";
@@ -34,12 +34,8 @@ struct IsaiOptions {
   double prefilter = 0;
   bool unit_diagonal = false;
   int relaxation_steps = 0;
-  Precision setup_scalar = Precision::double_precision;
-  Storage storage = Storage::full;
-  MatrixFormat storage_format = MatrixFormat::csr;
-  Reuse reuse = Reuse::pattern;
-  std::int64_t pattern_bytes = std::int64_t(16) << 30;
-  std::int64_t slab_bytes = std::int64_t(256) << 20;
+
+  IsaiOptions() { setup_scalar = Precision::double_precision; }
 
   /// \throws OptionError for a unit diagonal of a kind that is not triangular
   void resolve() {
@@ -56,85 +52,82 @@ struct IsaiOptions {
   void describe(Visitor& visit) {
     visit(
         "kind", kind, isai_kinds(),
-        "what is inverted: the matrix; a symmetric positive definite one, by G^T G as fsai, which cg takes; "
-        "its lower or its upper triangle");
-    visit("power", power, 0, 1000,
-          "k: the pattern is the k-th power of the filtered matrix's, or triangle's");
-    visit("prefilter", prefilter, 0.0, 1.0,
-          "tau: entries with |a_ij| <= tau sqrt|a_ii a_jj| do not count for the pattern");
+        "matrix that is inverted: general is A, spd is a symmetric positive definite A, inverted by G^T G as "
+        "in fsai, which cg takes, lower and upper are A's triangles");
+    visit(
+        "power", power, 0, 1000,
+        "k, the power of the filtered matrix, or of its triangle, that is the pattern; a higher power makes "
+        "a stronger and longer inverse");
+    visit(
+        "prefilter", prefilter, 0.0, 1.0,
+        "tau, the size below which an entry does not count for the pattern, |a_ij| <= tau sqrt|a_ii a_jj|; a "
+        "larger tau makes powers affordable");
     visit("unit_diagonal", unit_diagonal,
-          "of kind lower or upper: the diagonal is 1, stored or not, as ILU's L has it");
+          "for kind = lower or upper, whether the diagonal is 1, stored or not, as in the L of an ILU");
     visit("relaxation_steps", relaxation_steps, 0, 1000000,
-          "Richardson steps y += M (x - A y) of an application, which keep a copy of A or its triangle");
-    visit(
-        "setup_scalar", setup_scalar, precision_choices(),
-        "precision of the dense systems; a row that breaks down in single is solved in double; a triangle's "
-        "are solved in double always");
-    visit("storage", storage, storage_choices(),
-          "precision in which the inverse is kept and applied; full: the matrix's; half loses what is below "
-          "2^-28 of its row's largest entry");
-    describe_storage_format(visit, storage_format);
-    visit("reuse", reuse, reuse_choices(),
-          "what a second numeric phase does: solves on the inverse's pattern, or finds it anew");
-    visit("pattern_bytes", pattern_bytes, std::int64_t(1) << 10, std::int64_t(1) << 50,
-          "most memory that the power's pattern may take");
-    visit(
-        "slab_bytes", slab_bytes, std::int64_t(1) << 16, std::int64_t(1) << 40,
-        "budget of a working slab of the setup; as many rows are solved at a time as it has room for, and a "
-        "longer one is refused");
+          "number of Richardson steps y += M (x - A y) in an application; each makes it stronger and as "
+          "expensive again. They keep a copy of A or its triangle");
+    StaticSetupOptions::describe(visit);
   }
 };
 
 /// M ~ A^-1 on a pattern S that is given in advance, with (M A)_ij = I_ij for all (i, j) in S.
 ///
-/// Row i of M, on the columns P = S_i, solves M[i, P] A[P, P] = e_i^T[P]. The pattern is that of |A|^k
-/// without the entries that are small beside the diagonal (tau), or a graph of the user's, with the diagonal.
-/// Rows may have any length.
+/// Formula: row i of M, on the columns P = S_i, solves M[i, P] A[P, P] = e_i^T[P].
+///
+/// Pattern: that of |A|^k without the entries that are small compared with the diagonal (tau), or a graph
+/// that the user gives, with the diagonal. Rows may have any length.
 ///
 /// Kinds:
-/// - `general`: each system by LU with row pivoting, scaled by rows (PanelLu): 2 m^3 / 3 + 2 m^2 operations
-///   for a row of m entries.
-/// - `lower`, `upper`: for A's triangle T, whose pattern is what is raised to the power; A's entries of the
-///   other triangle are not looked at. A system is T[P, P]^T, triangular: one substitution by T's sparse
-///   rows, two operations for each of their entries in P, nothing dense is formed. M T has the unit diagonal,
-///   so that I - M T is nilpotent. `unit_diagonal`: T's diagonal is 1, and not looked at. It stands in for
-///   T's solve, of a factor of ILU say.
-/// - `spd`: M = G^T G with a lower triangular G, diag(G A G^T) = 1: the static FSAI's factor on the lower
-///   triangle of the pattern (see Fsai, which it is made by, and `factored()`). The options hold as there.
+/// - `general`: each system by LU with row pivoting, scaled by rows (PanelLu).
+/// - `lower`, `upper`: for A's triangle T, whose pattern is raised to the power; A's entries in the other
+///   triangle are not looked at. A system is T[P, P]^T, triangular: one substitution by T's sparse rows, and
+///   nothing dense is formed. M T has the unit diagonal, so that I - M T is nilpotent. With `unit_diagonal`
+///   T's diagonal is 1, and not looked at. M replaces the solve with T, a factor of an ILU for example. The
+///   systems are solved in double.
+/// - `spd`: M = G^T G with a lower triangular G, diag(G A G^T) = 1: the factor of the static FSAI on the
+/// lower
+///   triangle of the pattern (see Fsai, which makes it, and `factored()`). The options hold as there.
 ///
-/// A MatrixSource of unpadded blocks of size > 1 is read as it is, with a power > 0 and without a prefilter
-/// or a pattern of the user's. Of `general`, where all diagonal blocks are stored, the rows of a block then
-/// have the same columns, one gather and one factorisation; of `spd` they are one of Fsai's blocks of rows,
-/// if there are 32 at most.
-/// In exact arithmetic the result is that of the expanded matrix. The triangular kinds, relaxation and all
-/// else have the blocks expanded.
+/// Blocks: a MatrixSource of unpadded blocks of size > 1 is read as it is, with a power > 0 and without a
+/// prefilter or a pattern of the user. For `general`, where all diagonal blocks are stored, the rows of a
+/// block then have the same columns, one gather and one factorisation; for `spd` they are one of Fsai's
+/// blocks of rows, if there are 32 at most. In exact arithmetic the result is that of the expanded matrix.
+/// The triangular kinds, relaxation and all else have the blocks expanded.
 ///
 /// Relaxation, with `relaxation_steps` > 0 (see Relaxed): an application is y_0 = M x, y_(l + 1) = y_l + M (x
-/// - A y_l), A's triangle for the triangular kinds, for which it ends with the solution after one step less
-/// than the triangle has levels. It keeps a copy of A, the part that it needs, which the report's bytes
-/// count. Symmetric for `spd`; positive definite for an even number of steps, and for an odd one where the
-/// eigenvalues of M A are below 2.
+/// - A y_l), with A's triangle for the triangular kinds, for which it ends with the solution after one step
+/// less than the triangle has levels. It keeps a copy of A, or the part that it needs, which the report's
+/// bytes count. It is symmetric for `spd`; positive definite for an even number of steps, and for an odd one
+/// where the eigenvalues of M A are below 2.
 ///
-/// Memory beyond M: a byte and an int a row and 2 n numbers of `general`, an int a row else (on the host n
-/// ints a thread more), and workspaces, in scratch or in a slab of `slab_bytes`. Rows are binned by length as
-/// in the static FSAI: of `general`, a vector of lanes or a team each, in scratch or a slab; of a triangle a
-/// vector each, up to some 1500 entries in scratch.
+/// Parallelism: rows are binned by length as in the static FSAI. For `general` a vector of lanes or a team
+/// works on a row, in scratch or a slab; for a triangle a vector, up to some 1500 entries in scratch.
 ///
-/// Breakdown, `general`: a pivot not above 16 eps times the largest entry of its column, or a solution that
-/// is not finite in the matrix's precision. The row is done again in double, and then without pivoting, where
-/// a column with a pivot not above 2^-26 of its largest entry is left out of the row. Where that is the
-/// diagonal itself, or nothing is finite, the row falls back to 1 / a_ii, or to 1 where that is not finite. A
-/// triangle: a diagonal entry that is 0, missing or not finite leaves its column out of the rows that have
-/// it, and its own row becomes 1 there. All are counted in the report, whose first pivot is relative to the
-/// largest entry of its column (0 for a triangle's). A diagonal entry of zero is no breakdown of `general` by
-/// itself. A numeric phase that fails leaves the inverse as it was. Columns >= num_rows (of other ranks) are
-/// skipped; a matrix without rows (a rank's part) has an empty inverse.
+/// Cost: 2 m^3 / 3 + 2 m^2 operations for a row of m entries of `general`; for a triangle two operations for
+/// each entry of T's rows in P.
+///
+/// Memory: besides M a byte and an int for a row and 2 n numbers for `general`, else an int for a row (on the
+/// host n ints more for a thread), and workspaces, in scratch or in a slab of `workspace_budget`.
+///
+/// Breakdown: for `general` a pivot not above 16 eps times the largest entry of its column, or a solution
+/// that is not finite in the matrix's precision. The row is solved again in double, and then without
+/// pivoting, where a column with a pivot not above 2^-26 of its largest entry is left out of the row. Where
+/// that is the diagonal itself, or nothing is finite, the row becomes 1 / a_ii on the diagonal, or 1 where
+/// that is not finite. For a triangle a diagonal entry that is 0, missing or not finite leaves its column out
+/// of the rows that have it, and its own row becomes 1 there. The report counts all of them; its first pivot
+/// is relative to the largest entry of its column (0 for a triangle's). A diagonal entry of zero is no
+/// breakdown of `general` by itself. A numeric phase that fails leaves the inverse as it was.
+///
+/// Ranks: columns >= num_rows (those of other ranks) are skipped; a matrix without rows has an empty inverse.
 ///
 /// `is_nonsymmetric()` for all kinds but `spd`: conjugate gradients refuse them. For real scalars.
 ///
-/// \throws InputError for a power whose pattern takes more than `pattern_bytes`; for a row whose system takes
-/// more than `slab_bytes` in double (of `general` some 8 m^2 bytes for m entries, of `spd` half); of kind
-/// spd, for a diagonal entry that is missing or not positive
+/// \throws InputError for a pattern of more than `memory_budget` bytes; for a row whose system takes more
+/// than `workspace_budget` bytes in double (some 8 m^2 bytes for m entries of `general`, half of that for
+/// `spd`); for kind = spd, for a diagonal entry that is missing or not positive
+///
+/// Source: Anzt et al. (2018).
 template <class Scalar, class Space>
 class Isai : public MatrixPreconditioner<Scalar, Space> {
  public:
@@ -143,8 +136,8 @@ class Isai : public MatrixPreconditioner<Scalar, Space> {
   using matrix_type = CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>;
   using typename Method::matrix_source;
 
-  /// \throws OptionError for `Reuse::extend`: this pattern does not grow; for `unit_diagonal` of a kind that
-  /// is not triangular
+  /// \throws OptionError for `Reuse::extend`: this pattern does not grow; for `unit_diagonal` with a kind
+  /// that is not triangular
   explicit Isai(const IsaiOptions& options = {});
 
   std::string name() const override { return IsaiOptions::name; }
@@ -156,13 +149,14 @@ class Isai : public MatrixPreconditioner<Scalar, Space> {
   std::unique_ptr<Workspace> make_workspace(const Space& space, int num_vectors) const override;
   bool can_apply_add() const override { return m_method->can_apply_add(); }
 
-  /// M: sorted rows, none of kind spd. Its values are gone where they are stored in another precision.
+  /// M with sorted rows; it has none for kind = spd. Its values are gone where they are stored in another
+  /// precision.
   const matrix_type& inverse() const;
-  /// Of kind spd, what has G; else null.
+  /// The FSAI that has G for kind = spd; else null.
   const Fsai<Scalar, Space>* factored() const { return m_factored; }
   Fsai<Scalar, Space>* factored() { return m_factored; }
 
-  /// The relaxation's steps are with all of A.
+  /// The steps of the relaxation multiply by all of A.
   RowReach reach() const override {
     if (m_options.relaxation_steps > 0) return {};
     return {.levels = m_options.power};
@@ -185,9 +179,9 @@ class Isai : public MatrixPreconditioner<Scalar, Space> {
   using Explicit = StaticPatternInverse<Scalar, Space, ExplicitInverse<Scalar, Space>>;
 
   IsaiOptions m_options;
-  std::unique_ptr<Method> m_method;           ///< of the kind, relaxed where there are steps
-  Fsai<Scalar, Space>* m_factored = nullptr;  ///< in m_method, of kind spd
-  Explicit* m_explicit = nullptr;             ///< in m_method, of the other kinds
+  std::unique_ptr<Method> m_method;           ///< the method of the kind, relaxed where there are steps
+  Fsai<Scalar, Space>* m_factored = nullptr;  ///< in m_method, for kind = spd
+  Explicit* m_explicit = nullptr;             ///< in m_method, for the other kinds
 };
 
 }  // namespace prekond

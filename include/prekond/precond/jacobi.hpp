@@ -11,7 +11,8 @@
 
 namespace prekond {
 
-/// What is inverted: the diagonal, the diagonal with the sizes of the row's other entries, blocks on it.
+/// The matrix that Jacobi inverts: the diagonal, the diagonal with the sizes of the row's other entries, or
+/// diagonal blocks.
 enum class JacobiType { point, l1, block };
 
 /// Parameters of the Jacobi preconditioner.
@@ -35,37 +36,42 @@ struct JacobiOptions {
   template <class Visitor>
   void describe(Visitor& visit) {
     visit("type", type, {{"point", JacobiType::point}, {"l1", JacobiType::l1}, {"block", JacobiType::block}},
-          "what is inverted: the diagonal; |a_ii| with the sizes of the row's other entries added; blocks");
-    visit("block_size", block_size, 1, 32, "of type block: rows and columns of a block");
-    visit("sweeps", sweeps, 1, 1000000, "k, from zero; more than one keep a copy of A");
-    visit("omega", omega, 0.0, 2.0, "damping of each sweep, above 0");
+          "matrix D to invert: the diagonal (point), the diagonal with the sizes of the row's other entries "
+          "added (l1), or diagonal blocks (block)");
+    visit("block_size", block_size, 1, 32,
+          "rows and columns of a block, with type block; best the unknowns of a node");
+    visit("sweeps", sweeps, 1, 1000000,
+          "number of sweeps k; raise it where applications are cheap; more than one keep a copy of A");
+    visit("omega", omega, 0.0, 2.0, "damping of each sweep, above 0; lower it where the sweeps diverge");
   }
 };
 
-/// y = x_k of k damped Jacobi sweeps for A x = b from x_0 = 0,
+/// The preconditioner of k damped Jacobi sweeps for A x = b from x_0 = 0; y is x_k.
 ///
-///   x <- x + omega D^-1 (b - A x),
+/// Formula: x <- x + omega D^-1 (b - A x); with one sweep, the default, y = omega D^-1 b. D depends on
+/// `type`:
+/// - `point`: D = diag(A).
+/// - `l1`: d_i = a_ii + sign(a_ii) sum_(j != i) |a_ij|, where the columns of other ranks count too. For SPD A
+///   the matrix D - A is positive semidefinite, so that the sweeps converge for omega < 2 and M is positive
+///   definite.
+/// - `block`: D holds A's diagonal blocks of `block_size` rows from the first row on; the last block may be
+///   smaller. Gauss-Jordan elimination with row pivoting inverts them. A matrix by blocks of that size (see
+///   MatrixSource) is read as it is.
 ///
-/// with one sweep, the default, y = omega D^-1 b. D by type:
-/// - `point`: diag(A).
-/// - `l1`: d_i = a_ii + sign(a_ii) sum_(j != i) |a_ij|, columns of other ranks included. Of SPD A, D - A is
-///   positive semidefinite, so that the sweeps converge for omega < 2 and M is positive definite.
-/// - `block`: A's blocks of `block_size` rows from the first row on (the last may be smaller), inverted by
-///   Gauss-Jordan elimination with row pivoting. Of a matrix by blocks of that size (see MatrixSource) they
-///   are read as they are.
+/// Cost: numeric passes once over A's pattern (over A, for `l1` and `block`, and takes 2 n block_size^2
+/// operations for `block`). An application reads n values, n block_size for `block`, and each further sweep
+/// takes a product with A.
+/// Memory: n values, or n block_size; more sweeps keep a copy of A, and two vectors a column in a workspace.
 ///
-/// Cost: numeric one pass over A's pattern (over A, for `l1` and `block`, and 2 n block_size^2 operations);
-/// an application n values, n block_size for `block`, and for each further sweep a product with A. Memory: n
-/// values, or n block_size; of more sweeps a copy of A, and two vectors a column in a workspace.
+/// Breakdown: a diagonal entry (for `l1` with its row's sizes added) that is zero, missing or not finite; the
+/// row is left unscaled. A block breaks down where a pivot is not above 16 epsilon times the largest entry of
+/// its column, once the block's rows are scaled by powers of two to a largest entry in [1, 2), or where its
+/// inverse is not finite; its rows are scaled as those of `point`. The report counts rows of both kinds.
 ///
-/// Breakdown: a diagonal entry (of `l1`, with what is added) that is zero, missing or not finite: that row is
-/// left unscaled. A block with a pivot not above 16 epsilon times the largest entry of its column, or whose
-/// inverse is not finite: its rows are scaled as `point`'s. Both are counted.
+/// Columns >= num_rows (of other ranks) are skipped but for the sizes of `l1`. Complex matrices are accepted.
 ///
-/// Columns >= num_rows (of other ranks) are skipped but for the sizes of `l1`. Complex matrices too.
-///
-/// Source: for `l1`, Baker, Falgout, Kolev, Yang, SIAM J. Sci. Comput. 33 (2011). \throws OptionError for
-/// omega = 0
+/// \throws OptionError for omega = 0
+/// Source: for `l1`, Baker, Falgout, Kolev, Yang, SIAM J. Sci. Comput. 33 (2011).
 template <class Scalar, class Space>
 class Jacobi : public MatrixPreconditioner<Scalar, Space> {
  public:
@@ -78,8 +84,8 @@ class Jacobi : public MatrixPreconditioner<Scalar, Space> {
   /// and frees memory there.
   ~Jacobi() override;
   std::string name() const override { return JacobiOptions::name; }
-  /// Once there is a matrix, symmetric only where M is so for every A that has this diagonal: not of blocks,
-  /// nor of more sweeps than one, nor where an a_ii has an imaginary part.
+  /// Once there is a matrix, M counts as symmetric only where it is so for every A with this diagonal.
+  /// Blocks, several sweeps and an a_ii with an imaginary part exclude that.
   Properties properties() const override {
     return m_hermitian ? m_options.properties() : Properties{.symmetry = Symmetry::unknown};
   }
@@ -97,14 +103,14 @@ class Jacobi : public MatrixPreconditioner<Scalar, Space> {
   void invert_l1(const Space& space, const matrix_view& a, Report& report);
   void invert_blocks(const Space& space, const matrix_source& source, Report& report);
   bool is_known_hermitian(const Space& space) const;
-  /// The copy of A that further sweeps multiply by, of type point and l1 as omega D^-1 A.
+  /// Keeps the copy of A that further sweeps multiply by; for point and l1 it is omega D^-1 A.
   void keep_matrix(const Space& space, const matrix_view& a);
   bool is_block() const { return m_options.type == JacobiType::block; }
 
   JacobiOptions m_options;
-  Vector<Scalar, Space> m_inverse;  ///< of D, times omega; of blocks row by row
+  Vector<Scalar, Space> m_inverse;  ///< omega D^-1; blocks are stored row by row
   StoredMatrix<Scalar, Space> m_matrix;
-  bool m_hermitian = true;  ///< false: it depends on more of A than the diagonal, or that is not real
+  bool m_hermitian = true;  ///< false: M depends on more than A's diagonal, or that is not real
 };
 
 }  // namespace prekond

@@ -6,6 +6,7 @@
 #include <prekond/core/properties.hpp>
 #include <prekond/core/scalar.hpp>
 #include <prekond/pattern/matching.hpp>
+#include <prekond/precond/impl/registered_methods.hpp>
 #include <prekond/precond/matrix_preconditioner.hpp>
 #include <prekond/precond/setup_options.hpp>
 
@@ -50,11 +51,10 @@ struct MatchedOptions {
 
   MatchingOptions matching;
   Reuse reuse = Reuse::pattern;
-  static constexpr const char* default_inner = "ilu0";
-  MethodChoice inner = {default_inner, {}};
+  MethodChoice inner = {"ilu0", {}};
 
   /// \throws OptionError for an inner method that needs a positive definite matrix
-  void resolve() const { refuse_spd(matched_inner_properties(inner), inner.name); }
+  void resolve() const { refuse_spd(inner_properties(), inner.name); }
   static void refuse_spd(const Properties& of_inner, const std::string& inner_name) {
     if (of_inner.needs_spd)
       throw OptionError("matched: '" + inner_name +
@@ -62,12 +62,9 @@ struct MatchedOptions {
                         "choose an inner method for other matrices, such as ilu0");
   }
 
-  // Not even of a Hermitian matrix: the permuted one is none.
-  // The registry has `matched` in it: while its lines are made, with the default options, it is not there to
-  // be asked.
-  Properties properties() const {
-    return with_inner(inner.name == default_inner ? Properties{} : matched_inner_properties(inner));
-  }
+  Properties inner_properties() const { return impl::registered_method_properties(inner, "preconditioner"); }
+  /// M is not symmetric for a Hermitian matrix either: with permuted rows it is not Hermitian.
+  Properties properties() const { return with_inner(inner_properties()); }
   static Properties with_inner(const Properties& of_inner) {
     return {.symmetry = Symmetry::nonsymmetric, .is_variable = of_inner.is_variable};
   }
@@ -85,7 +82,7 @@ struct MatchedOptions {
         "reuse", reuse, reuse_choices(),
         "what a second numeric phase does: keeps rows and scales of the matching that there is, or finds it "
         "anew");
-    visit.method("inner", inner, matched_inner_table(),
+    visit.method("inner", inner, impl::registered_method_table("preconditioner"),
                  "M, of the permuted and scaled matrix: any preconditioner that takes general matrices");
   }
 };

@@ -1,13 +1,15 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <prekond/core/impl/threads.hpp>
 #include <prekond/core/preconditioner.hpp>
 #include <prekond/core/properties.hpp>
-#include <prekond/core/threads.hpp>
 #include <prekond/matrix/matrix_source.hpp>
-#include <prekond/precond/impl/fence_counter.hpp>
 #include <prekond/precond/impl/phase_checks.hpp>
+#include <prekond/precond/impl/phase_counter.hpp>
 
+#include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <stdexcept>
 #include <string>
@@ -92,9 +94,13 @@ class MatrixPreconditioner : public Preconditioner<Scalar, Space> {
   /// object once nothing can fail any more; kernels may still run when it ends.
   virtual void symbolic_step(const Space& space, const matrix_source& source) = 0;
 
-  /// What it does with the values, and what the report says of that; times and fences need no care. A has
+  /// What it does with the values, and what the report says of that; the frame adds times, fences and the
+  /// peak of the temporary memory. A has
   /// rows, as many as symbolic_step's. `num_rows()` and `report()` are those of the phase before.
   virtual void numeric_step(const Space& space, const matrix_source& source, Report& report) = 0;
+
+  /// Bytes that symbolic_step left and numeric_step works with, without those that its result keeps.
+  virtual std::int64_t symbolic_bytes() const { return 0; }
 
   /// In place of numeric_step on a rank's part without rows. \pre source.num_rows() == 0
   virtual void numeric_without_rows(const Space&, const matrix_source&, Report&) {}
@@ -175,7 +181,8 @@ void MatrixPreconditioner<Scalar, Space, Ordinal, Offset>::numeric(const Space& 
   const double symbolic_seconds = is_first ? run_symbolic(space, source) : m_report.symbolic_seconds;
   Report report;
   const Kokkos::Timer timer;
-  const impl::FenceCounter fences;
+  const std::int64_t from_symbolic = symbolic_bytes();
+  const impl::PhaseCounter counter;
   if (source.num_rows() > 0)
     numeric_step(space, source, report);
   else
@@ -183,7 +190,8 @@ void MatrixPreconditioner<Scalar, Space, Ordinal, Offset>::numeric(const Space& 
   space.fence("prekond::numeric::end");
   report.numeric_seconds = timer.seconds();
   report.symbolic_seconds = symbolic_seconds;
-  report.fences = fences.count();
+  report.fences = counter.fences();
+  report.setup_bytes = std::max(report.setup_bytes, from_symbolic + counter.temporary_bytes());
   m_report = std::move(report);
   m_num_rows = source.num_rows();
   m_state = State::numeric;

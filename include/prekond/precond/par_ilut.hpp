@@ -28,52 +28,53 @@ struct ParIlutOptions : FactorOptions {
   int steps = 5;
   double fill_factor = 2;
   Reuse reuse = Reuse::pattern;
-  std::int64_t pattern_bytes = std::int64_t(16) << 30;
+  std::int64_t memory_budget = std::int64_t(16) << 30;
 
   Properties properties() const { return FactorOptions::properties(IncompleteKind::ilu); }
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit("steps", steps, 0, 1000, "of adding all candidates, a sweep, dropping the small entries, a sweep");
+    visit(
+        "steps", steps, 0, 1000,
+        "steps, each of which adds all candidates, sweeps, drops the small entries, and sweeps again; raise "
+        "it where the solver needs too many iterations; default 5");
     visit("fill_factor", fill_factor, 0.0, 1e6,
-          "entries that L and U keep, beside the diagonal, of each triangle's of A");
+          "ratio of the entries that L and U keep to those of A's triangles, without the diagonal; raise it "
+          "where the solver needs too many iterations, lower it where memory is short; default 2");
     describe_shift(visit);
     describe_solve(visit);
     visit("reuse", reuse, reuse_choices(),
-          "what a second numeric phase does: sweeps on the pattern that there is, or finds it anew");
-    visit("pattern_bytes", pattern_bytes, std::int64_t(1) << 10, std::int64_t(1) << 50,
-          "most memory that a pattern with all candidates may take, or the list that it is found from");
+          "use of the pattern in a second numeric phase: pattern keeps it and sweeps, none finds it anew; "
+          "default pattern");
+    visit("memory_budget", memory_budget, std::int64_t(1) << 10, std::int64_t(1) << 50,
+          "bound of the memory that a pattern with all candidates, or the list from which it is found, may "
+          "take; default 16 GiB");
+    visit.formerly("pattern_bytes");
   }
 };
 
-/// ParILUT: M = (I + L) D (I + U), nearly A, on a pattern S that is found with the factors, all entries and
-/// rows at the same time. With D (I + U) as U, A scaled as IncompleteFactorization does, and its triangles to
-/// begin with, each of `steps` steps
+/// ParILUT: factors on a pattern S that is found with them, all entries and rows at the same time.
 ///
-///   1. adds all candidates, the entries of L U and A beside S, to S: those of U with the value r_ij =
+/// Formula: M = (I + L) D (I + U), nearly A on S. With D (I + U) as U, A scaled as by
+/// IncompleteFactorization, and its triangles as the first factors, each of `steps` steps
+///
+///   1. adds all candidates, the entries of L U and A outside S, to S: those of U with the value r_ij =
 ///      a_ij - (L U)_ij, those of L with r_ij / u_jj;
-///   2. does one sweep (see FixedPointFactorization);
+///   2. does one sweep (see ParIlu);
 ///   3. keeps the `fill_factor` nnz largest entries of L, and of U, for the nnz entries of A's triangle; of
 ///      equal ones the first by rows;
 ///   4. does one sweep on what is left.
 ///
-/// Synchronous sweeps, the largest entries exactly: the same bits whatever the threads. A later numeric phase
-/// with `reuse = pattern` does 2 `steps` sweeps on the pattern found, from A's triangles.
-///
-/// The report's notes have the entries, the least sizes kept, and ||(A - L U)_S||_F / ||A_S||_F at the
-/// beginning, for A's own S, and in the end. Where it grew, or is not finite, A's triangles are taken, as by
-/// FixedPointFactorization.
-///
-/// Cost of a step: a list of the columns of all products l_ik u_kj, sorted; two patterns' transposes; two
-/// sweeps and what takes about as long as a third; 34 passes over the values for the largest. Memory in
-/// numeric: that list, 4 bytes a product, the pattern with all candidates, 12 bytes an entry and 8 of a
-/// transpose, and four copies of the values.
-///
-/// Columns >= num_rows (of other ranks) are skipped. For real scalars. Breakdown and shifts: see
-/// FixedPointFactorization. \throws InputError where the list or the pattern takes more than `pattern_bytes`
-///
-/// Source: Anzt, Chow, Dongarra, SIAM J. Sci. Comput. 40 (2018); on GPUs Anzt, Ribizel, Flegar, Chow,
-/// Dongarra, IPDPS 2019.
+/// The factors have the same bits whatever the number of threads. A later numeric phase with `reuse =
+/// pattern` does 2 `steps` sweeps on the pattern found, from A's triangles. The report's notes have the
+/// entries, the least sizes kept, and ||(A - L U)_S||_F / ||A_S||_F at the beginning, for A's own S, and in
+/// the end. Where it grew, or is not finite, A's triangles are taken, as by ParIlu. Cost of a step: a list of
+/// the columns of all products l_ik u_kj, sorted; two patterns' transposes; two sweeps and what takes about
+/// as long as a third; 34 passes over the values for the largest. Memory in numeric: that list, 4 bytes a
+/// product; the pattern with all candidates, 12 bytes an entry and 8 of a transpose; four copies of the
+/// values. Columns >= num_rows (of other ranks) are skipped. For real scalars. Breakdown: see ParIlu. \throws
+/// InputError where the list or the pattern takes more than `memory_budget` Source: Anzt, Chow, Dongarra,
+/// SIAM J. Sci. Comput. 40 (2018); on GPUs Anzt, Ribizel, Flegar, Chow, Dongarra, IPDPS 2019.
 template <class Scalar, class Space>
 class ParIlut : public MatrixPreconditioner<Scalar, Space> {
  public:

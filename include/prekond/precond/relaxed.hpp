@@ -10,14 +10,14 @@
 
 namespace prekond {
 
-/// What of a square matrix is meant: all of it, or a triangle with its diagonal.
+/// The part of a square matrix: all of it, or a triangle with its diagonal.
 enum class MatrixPart { whole, lower, upper };
 
 /// Parameters of a relaxation.
 struct RelaxedOptions {
   int steps = 1;                        ///< k >= 0
   MatrixPart part = MatrixPart::whole;  ///< of A, which the steps multiply by
-  bool unit_diagonal = false;           ///< of a triangle: its diagonal is 1, stored or not
+  bool unit_diagonal = false;           ///< whether a triangle's diagonal is 1, stored or not
 
   /// \throws OptionError for a negative number of steps, and a unit diagonal of the whole matrix
   void resolve() const {
@@ -40,17 +40,17 @@ struct RelaxedOptions {
 ///
 /// A is one of these:
 /// - a copy, which each numeric phase makes of the matrix that it is given: the whole or a triangle (`part`),
-///   for M that stands in for a triangular solve. With M of the triangle's diagonal I - M^-1 A is nilpotent:
+///   for M that approximates a triangular solve. With M of the triangle's diagonal I - M^-1 A is nilpotent:
 ///   after one step less than the triangle has levels y is the solution. Columns >= num_rows (of other ranks)
 ///   are left out.
 /// - an operator of the caller's, which is then A for M's phases as well and is not copied.
 ///
-/// Symmetric where M is, of the whole A; a triangle's relaxation is not. For SPD M and A it is positive
-/// definite for even k, and for odd k where the eigenvalues of M^-1 A are below 2.
+/// It is symmetric with the whole A where M is; a triangle's relaxation is not. For SPD M and A it is
+/// positive definite for even k, and for odd k where the eigenvalues of M^-1 A are below 2.
 ///
-/// Cost of an application: k + 1 of M's and, a step, 2 nnz(A) + n operations a vector. Memory: the copy,
-/// which the report's bytes count; a workspace has one vector a column beside M's own, and a second one where
-/// M cannot add to a vector (`can_apply_add`). Nothing breaks down but M.
+/// Cost: an application takes k + 1 of M's and, for each step, 2 nnz(A) + n operations a vector.
+/// Memory: the copy, which the report's bytes count; a workspace has one vector a column in addition to M's
+/// own, and a second one where M cannot add to a vector (`can_apply_add`). Breakdown: only M's.
 ///
 /// Source: Saad, Iterative Methods for Sparse Linear Systems, 2nd ed., sections 4.1 and 12.3.1; of triangular
 /// solves Anzt, Huckle, Braeckle, Dongarra, Parallel Comput. 71 (2018).

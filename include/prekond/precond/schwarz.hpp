@@ -3,10 +3,15 @@
 #pragma once
 #include <prekond/core/options.hpp>
 #include <prekond/core/properties.hpp>
-#include <prekond/precond/local_methods.hpp>
+#include <prekond/pattern/partition.hpp>
+#include <prekond/precond/impl/local_methods.hpp>
 #include <prekond/precond/matrix_preconditioner.hpp>
 
 #include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace prekond {
 
@@ -15,31 +20,50 @@ template <class Scalar, class Space>
 class SubdomainSolver;
 }
 
-/// What a row takes of the subdomains that have it.
+/// How the solutions of overlapping subdomains are combined.
 enum class SchwarzCombine {
-  restricted,  ///< what its own part's subdomain says
-  additive     ///< the sum
+  restricted,  ///< a row takes the solution of the subdomain that its own part has grown to
+  additive     ///< a row takes the sum of the solutions of all subdomains that contain it
 };
 
 inline std::vector<std::pair<std::string, SchwarzCombine>> schwarz_combinations() {
   return {{"restricted", SchwarzCombine::restricted}, {"additive", SchwarzCombine::additive}};
 }
 
-/// Parameters of the Schwarz methods.
-struct SchwarzOptions : BlockMethodOptions {
+/// Parameters of the Schwarz methods, which are block Jacobi with overlap = 0.
+struct SchwarzOptions {
   static constexpr const char* name = "schwarz";
   static constexpr const char* summary =
       "overlapping diagonal blocks of a partition of the rows, solved by any method and combined";
   static constexpr const char* paper = "Cai, Sarkis, SIAM J. Sci. Comput. 21 (1999)";
+  static constexpr const char* summary_without_overlap =
+      "the diagonal blocks of a partition of the rows, inverted or factored by any method";
 
+  PartitionMethod partition = PartitionMethod::automatic;
+  int num_blocks = 0;
+  std::optional<int> block_size = std::nullopt;
+  int max_block_size = 32;
   int overlap = 1;
   SchwarzCombine combine = SchwarzCombine::restricted;
+  MethodChoice local = {DenseBlockOptions::name, {}};
 
+  /// Sets block_size where it determines the blocks.
   /// \throws OptionError for num_blocks and block_size together, or one of them with supervariables
-  void resolve() { BlockMethodOptions::resolve(name); }
+  void resolve() {
+    if (num_blocks > 0 && block_size)
+      throw OptionError("schwarz: num_blocks and block_size say the same; set one of them");
+    const bool by_patterns = partition == PartitionMethod::supervariables;
+    if (by_patterns && (num_blocks > 0 || block_size))
+      throw OptionError(
+          std::string(
+              "schwarz: the blocks of partition = supervariables are bounded by max_block_size, not by ") +
+          (num_blocks > 0 ? "num_blocks" : "block_size"));
+    if (!block_size && num_blocks == 0 && !by_patterns)
+      block_size = local.name == DenseBlockOptions::name ? 64 : 512;
+  }
 
-  Properties properties() const { return with_combination(local_properties()); }
-  /// Those of the local method, of a whole.
+  Properties properties() const { return with_combination(local_method_properties(local)); }
+  /// The properties of the whole method, given those of the local method.
   Properties with_combination(Properties properties) const {
     if (combine == SchwarzCombine::restricted && overlap > 0) properties.symmetry = Symmetry::nonsymmetric;
     return properties;
@@ -47,37 +71,73 @@ struct SchwarzOptions : BlockMethodOptions {
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    BlockMethodOptions::describe(visit);
+    visit("partition", partition, partition_choices(),
+          "method that puts rows into blocks; metis and bisection keep neighbours together and work on the "
+          "host; rows takes consecutive rows; supervariables takes the unknowns of nodes; auto: metis where "
+          "the build has it, else bisection");
+    visit("num_blocks", num_blocks, 0, 1000000000, "number of blocks; 0: as many as block_size gives");
+    visit(
+        "block_size", block_size, 1, 1000000000,
+        "mean number of rows of a block, where num_blocks is 0; raise it for fewer iterations, lower it for "
+        "a cheaper setup and application; auto: 64 with local = dense, else 512");
+    visit("max_block_size", max_block_size, 1, 1024,
+          "largest number of rows of a block with partition = supervariables; consecutive nodes are put "
+          "together up to it");
     visit("overlap", overlap, 0, 1000,
-          "levels of neighbours in A + A^T that a block gets; 0 is block_jacobi");
+          "number of times that a block is extended by its neighbours in A + A^T; raise it for fewer "
+          "iterations of higher cost; 0: block Jacobi");
     visit("combine", combine, schwarz_combinations(),
-          "restricted: a row takes the solution of its own block, not symmetric; additive: the sum of all "
-          "blocks "
-          "that have it, symmetric where the local method is");
-    describe_local(visit);
+          "combination of the blocks that contain a row; restricted takes the solution of the row's own "
+          "block and is not symmetric; additive takes the sum and is symmetric where the local method is");
+    visit.method("local", local, local_method_table(),
+                 "method that solves the blocks: dense, the inverse of each block, or any preconditioner, of "
+                 "the block-diagonal matrix");
   }
 };
 
-/// The Schwarz methods with one level: with R_d the rows of subdomain d, those of a part S_d of a partition
-/// and their neighbours in A + A^T, `overlap` levels of them,
+/// The Schwarz methods with one level. With R_d the rows of subdomain d, which are the rows of a part S_d of
+/// a partition and their neighbours in A + A^T, `overlap` times,
 ///
-///   restricted (RAS):  M^-1 = sum_d Q_d^T A_d^-1 R_d,   Q_d = R_d on S_d and 0 on the others,
+///   restricted (RAS):  M^-1 = sum_d Q_d^T A_d^-1 R_d,   Q_d = R_d on S_d and 0 on the other rows,
 ///   additive (AS):     M^-1 = sum_d R_d^T A_d^-1 R_d,   A_d = R_d A R_d^T,
 ///
-/// each A_d^-1 by a local method. Partition, local methods, phases and breakdown are those of BlockJacobi,
-/// which overlap = 0 is. The matrices A_d are laid out one behind the other: one setup and one application
-/// for all. The restricted one writes each row once; the additive one sums a row's copies in the order of the
-/// subdomains, so that it has the same bits for any number of threads.
+/// each A_d^-1 by a local method. Without overlap both are block Jacobi, M = diag(A_1, ..., A_p).
 ///
-/// RAS usually takes fewer iterations than AS and is not symmetric: gmres or bicgstab. AS is symmetric where
-/// the local method is, positive definite where all A_d and that are, and then right for cg.
+/// The partition is made in `symbolic` from the graph of A + A^T (see partition_graph), or is the user's. One
+/// thread of the host does the work of METIS and of the bisection, for which the graph is copied there once,
+/// orders the rows by parts, merges supervariables in one pass, and extends the subdomains in one pass over
+/// the graph's rows in each; the report's notes tell its time. The execution space does all other work. A
+/// numeric phase takes A's values by a map that `symbolic` made, and so needs the same pattern.
 ///
-/// Cost: with n_e rows in all subdomains, the local method's for n_e rows; AS n_e numbers a vector more. The
-/// subdomains grow on the host, in `symbolic`, by one thread: one pass over the graph's rows in each
-/// subdomain. The report's notes say how long it took.
+/// Local methods:
+/// - `dense`: the inverse of each block. A symmetric positive definite block is inverted without exchanges,
+/// any
+///   other with row pivoting. Small blocks (`partition = supervariables`) are the point-block Jacobi method:
+///   a vector of lanes inverts a block of up to 32 rows, and a thread applies a row.
+/// - any registered preconditioner, such as ilu0, ic0 or ilut: one setup and one application for the
+///   block-diagonal matrix of all A_d, whose rows follow each other by subdomains.
+///
+/// The restricted combination writes each row once. The additive one sums the copies of a row in the order of
+/// the subdomains, so that the result has the same bits for any number of threads.
+///
+/// RAS usually takes fewer iterations than AS and is not symmetric: choose gmres or bicgstab. Block Jacobi
+/// and AS are symmetric where the local method is, and positive definite where the local solves of a positive
+/// definite A are: choose cg.
+///
+/// Columns >= num_rows (of other ranks) are left out.
+///
+/// Cost: the local method's for the n_e rows of all subdomains; `dense` takes 2 m^3 operations in the setup
+/// and m^2 numbers in an application for a block of m rows.
+///
+/// Memory: the local method's, 12 bytes for each entry of the blocks, and for AS n_e numbers a vector.
+///
+/// Breakdown: a singular block of `dense` is replaced by its diagonal, and all its rows are counted; other
+/// local methods break down by their own rules. The report names the first row of A whose pivot was too
+/// small, and that pivot.
 ///
 /// Source: Cai, Sarkis, SIAM J. Sci. Comput. 21 (1999); Saad, Iterative Methods for Sparse Linear Systems,
-/// 2nd ed., section 14.3.3.
+/// 2nd ed., sections 12.2 and 14.3.3; block Jacobi: Li, Saad, J. Supercomput. 63 (2013), section 5.2; small
+/// blocks: Anzt, Dongarra, Flegar, Quintana-Orti, Parallel Comput. 81 (2019).
 template <class Scalar, class Space>
 class Schwarz : public MatrixPreconditioner<Scalar, Space> {
  public:
@@ -92,14 +152,16 @@ class Schwarz : public MatrixPreconditioner<Scalar, Space> {
   std::string name() const override { return SchwarzOptions::name; }
   Properties properties() const override;
 
-  /// See BlockJacobi.
+  /// Row i goes to block part(i) >= 0 in later symbolic phases, which ignore `partition`, `num_blocks` and
+  /// `block_size`. Copies `part`; blocks without rows are dropped. An empty `part` brings the options back.
   void set_partition(const Space& space, const VectorView<const int, Space>& part);
-  /// Of the last symbolic phase, without overlap. \throws std::logic_error before there was one
+  /// The partition of the last symbolic phase, without overlap. \throws std::logic_error before there was one
   const Partition<Space>& partition() const;
-  /// Rows of all subdomains together, n_e; 0 before symbolic.
+  /// The number n_e of rows of all subdomains together; 0 before symbolic.
   std::int64_t num_overlapping_rows() const;
 
-  /// See BlockJacobi.
+  /// A workspace for the last symbolic phase. `apply` throws std::logic_error for one that was made before
+  /// it, for blocks of other sizes, or by another preconditioner.
   std::unique_ptr<Workspace> make_workspace(const Space& space, int num_vectors) const override;
   const SchwarzOptions& options() const { return m_options; }
 

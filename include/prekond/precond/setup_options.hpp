@@ -5,6 +5,7 @@
 #include <prekond/core/error.hpp>
 #include <prekond/matrix/matrix_format.hpp>
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,10 +13,10 @@
 namespace prekond {
 
 enum class Precision { single_precision, double_precision };
-/// What a later numeric phase does with the pattern that was found: finds it anew, keeps it, or grows on from
-/// it. The last is for algorithms that grow patterns.
+/// How a later numeric phase uses the pattern that was found: it finds a new one, keeps it, or begins with it
+/// and grows further. The last is for algorithms that grow patterns.
 enum class Reuse { none, pattern, extend };
-/// In what a factor's values are stored; `full`: in the matrix's precision.
+/// Precision in which the values of a factor are stored; `full` is the matrix's precision.
 enum class Storage { full, single_precision, half, bfloat16 };
 
 inline std::vector<std::pair<std::string, Precision>> precision_choices() {
@@ -45,7 +46,52 @@ inline std::vector<std::pair<std::string, Storage>> storage_choices() {
 template <class Visitor>
 void describe_storage_format(Visitor& visit, MatrixFormat& format) {
   visit("storage_format", format, stored_format_choices(),
-        "format in which it is kept and applied; auto: by its pattern, which is read once more for that");
+        "format in which the inverse is stored and applied; auto chooses by the pattern, which it reads once "
+        "more");
 }
+
+/// The options that the setups of the sparse approximate inverses share.
+struct SetupOptions {
+  Precision setup_scalar = Precision::single_precision;
+  Storage storage = Storage::full;
+  MatrixFormat storage_format = MatrixFormat::csr;
+  Reuse reuse = Reuse::pattern;
+  std::int64_t workspace_budget = std::int64_t(256) << 20;
+
+  template <class Visitor>
+  void describe(Visitor& visit, const std::vector<std::pair<std::string, Reuse>>& reuses = reuse_choices()) {
+    visit(
+        "setup_scalar", setup_scalar, precision_choices(),
+        "precision of the local systems; single is faster, double is for ill-conditioned matrices. A system "
+        "that breaks down in single precision is solved in double");
+    visit("storage", storage, storage_choices(),
+          "precision in which the inverse is stored and applied; lower ones make an application read less. "
+          "full is the matrix's precision; half loses entries below 2^-28 of the largest in their row");
+    describe_storage_format(visit, storage_format);
+    visit(
+        "reuse", reuse, reuses,
+        "use of the pattern in later numeric phases; pattern keeps it and finds new values only, none finds "
+        "it again, and extend, where a method has it, begins with it and grows further");
+    visit("workspace_budget", workspace_budget, std::int64_t(1) << 16, std::int64_t(1) << 40,
+          "bytes of temporary memory in which systems are solved at the same time; more bytes allow more of "
+          "them on a GPU, and longer rows");
+    visit.formerly("slab_bytes");
+  }
+};
+
+/// The options of a setup whose pattern is given in advance.
+struct StaticSetupOptions : SetupOptions {
+  std::int64_t memory_budget = std::int64_t(16) << 30;
+
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    SetupOptions::describe(visit);
+    visit("memory_budget", memory_budget, std::int64_t(1) << 10, std::int64_t(1) << 50,
+          "bytes that the pattern may take, and in SPAI the local system of a column; the setup refuses to "
+          "take "
+          "more");
+    visit.formerly("pattern_bytes");
+  }
+};
 
 }  // namespace prekond

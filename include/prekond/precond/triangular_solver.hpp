@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <prekond/core/preconditioner.hpp>
 #include <prekond/core/report.hpp>
-#include <prekond/core/workspace.hpp>
 #include <prekond/pattern/level_schedule.hpp>
 #include <prekond/precond/setup_options.hpp>
 
@@ -27,7 +27,7 @@ struct InversePatterns;
 }  // namespace triangular
 }  // namespace impl
 
-/// How a system with a triangular factor is solved, see TriangularSolver.
+/// The method that solves a system with a triangular factor, see TriangularSolver.
 enum class TriangularMethod { automatic, levels, sync_free, jacobi, isai, host };
 
 inline std::vector<std::pair<std::string, TriangularMethod>> triangular_methods() {
@@ -48,19 +48,23 @@ struct TriangularOptions {
   template <class Visitor>
   void describe(Visitor& visit) {
     visit("method", method, triangular_methods(),
-          "level by level; in one launch, each row when those that it needs are there; sweeps of Jacobi's "
-          "method; a sparse approximate inverse; by levels on the host; auto: on a host levels, on a device "
-          "sync_free, or levels "
-          "where they have 65536 rows and more in the mean");
-    visit("sweeps", sweeps, 0, 1000000, "of jacobi; as many as there are levels less one are exact");
+          "solver of the system: levels takes a launch a level; sync_free takes one launch, where a row "
+          "waits for the rows that it needs; jacobi approximates the solution by sweeps; isai is a sparse "
+          "approximate inverse; host solves by levels on the host; auto is levels on a host, and on a device "
+          "sync_free, or levels where they have 65536 rows and more in the mean");
+    visit("sweeps", sweeps, 0, 1000000,
+          "sweeps of method jacobi; more of them are nearer to the exact solution, which one sweep fewer "
+          "than there are levels reaches");
     visit("tolerance", tolerance, 0.0, 1.0,
-          "of jacobi: numeric fixes the sweeps, the least number up to `sweeps` of which the last changes a "
-          "vector by this part of what the first changes; 0: all `sweeps`");
-    visit("isai_power", isai_power, 1, 1000, "of isai: the power of the triangle's pattern that it has");
+          "relative change at which the sweeps of method jacobi end: numeric takes the fewest sweeps, up to "
+          "`sweeps`, of which the last changes a fixed vector by at most this part of the first one's "
+          "change; 0 takes all `sweeps`");
+    visit("isai_power", isai_power, 1, 1000,
+          "power of the triangle's pattern that method isai has; raise it for a nearer inverse");
     visit("storage", storage, storage_choices(),
-          "precision in which the factor is kept and applied; full: the matrix's");
+          "precision in which the factor is kept and applied; full is the matrix's own");
     visit("max_polls", max_polls, 0, std::int64_t(1) << 60,
-          "of sync_free: how often a row looks for a value before one team solves the whole system");
+          "looks of a row for a value, with method sync_free, before one team solves the whole system");
   }
 };
 
@@ -72,7 +76,7 @@ struct TriangularOptions {
 ///   other make one launch of one team. Exact.
 /// - `sync_free`: one launch. Teams take blocks of rows of one level by an atomic counter, so that all rows
 ///   that a row needs are held by teams that run; a row looks for their values until they are there. The
-///   order of a row's sum depends on the row alone. A bound on the looks (`max_polls`) ends the wait: one
+///   order of a row's sum depends only on the row. A bound on the looks (`max_polls`) ends the wait: one
 ///   team then solves all levels, with the same bits. Exact. On a host it is there for tests.
 /// - `jacobi`: y_0 = S x, y_(k + 1) = S x - N y_k, `sweeps` times, each a product with N in any format. N is
 ///   nilpotent: the error is 0 after as many sweeps as there are levels less one, but may grow before; sweeps
@@ -87,18 +91,20 @@ struct TriangularOptions {
 /// - `host`: by levels on the host's execution space, where the levels are narrow and the host is near: the
 ///   factor is copied there once, and of an application x goes there and y comes back through pinned memory,
 ///   2 n numbers a vector, between two fences. Exact. On a host it is `levels`.
-/// - `automatic`: on a host `levels`; on a device `sync_free`, or `levels` where they have 65536 rows and
-///   more in the mean, which fill it.
+/// - `automatic`: on a host `levels`, or where N is block-diagonal and no block has more than two thirds of
+/// it,
+///   each block by one thread in the order of the rows; on a device `sync_free`, or `levels` where they have
+///   65536 rows and more in the mean, which fill it.
 ///
 /// Columns >= num_rows (of other ranks) are skipped. For real scalars.
 ///
-/// Cost of an application of nnz entries: 2 nnz + 2 n operations a vector, of `jacobi` as many a sweep. The
-/// exact methods also take as many steps as there are levels: by launches some 3 us each, on a device without
-/// synchronisation some 1 us. Memory: N's pattern is shared with the caller, and so are the values of
+/// Cost: an application of nnz entries takes 2 nnz + 2 n operations a vector, with `jacobi` as many a sweep.
+/// The exact methods also take as many steps as there are levels: by launches some 3 us each, on a device
+/// without synchronisation some 1 us. Memory: N's pattern is shared with the caller, and so are the values of
 /// `sync_free` with the matrix's own precision, which also has 4 bytes a row, and 4 an entry where rows are
-/// short; `levels` keeps a copy of N in the order of the levels, 8 bytes an entry beside its value, `jacobi`
-/// the stored values, `isai` M. A workspace has one vector a column, of `jacobi` two with S, of `sync_free`
-/// none where rows are long.
+/// short; `levels` keeps a copy of N in the order of the levels, 8 bytes an entry in addition to its value,
+/// `jacobi` the stored values, `isai` M. A workspace has one vector a column, for `jacobi` two with S, for
+/// `sync_free` none where rows are long.
 ///
 /// Entries of N or S that are not finite count as 0 and 1; entries beyond the range of `storage` are cut to
 /// its largest number, those below become 0. The report counts them.
@@ -133,7 +139,7 @@ class TriangularSolver {
                               const Vector<Scalar, Space>& scale, TriangularSolver& other,
                               const Vector<Scalar, Space>& other_values,
                               const Vector<Scalar, Space>& other_scale, Report& report);
-  /// Where `jacobi` is in use: at least so many sweeps, as another solve does, and then as many as reach the
+  /// Raises the sweeps of `jacobi` to at least `least`, as another solve does, and then as many as reach the
   /// tolerance; numeric's note becomes theirs. Fences. \returns whether the solve still is by `jacobi`: it
   /// is as it was where the last of these sweeps changes the fixed vector by more than the first. \throws
   /// std::logic_error where `jacobi` is not in use
@@ -147,14 +153,14 @@ class TriangularSolver {
              Workspace& workspace) const;
 
   std::int64_t num_rows() const { return m_graph.num_rows; }
-  /// What it keeps beside N's pattern.
+  /// Bytes of its data in addition to N's pattern.
   std::int64_t bytes() const;
   double flops() const;  ///< of an application to one vector
   /// The one in use; the one asked for before `numeric`, or without rows.
   TriangularMethod method() const { return m_method; }
   int num_levels() const;           ///< 0 where the method needs none
   int sweeps() const;               ///< of an application by `jacobi`; 0 of the others
-  std::string description() const;  ///< the method, and why it
+  std::string description() const;  ///< the method and the reason for it
   const TriangularOptions& options() const { return m_options; }
 
  private:
@@ -171,7 +177,7 @@ class TriangularSolver {
   void begin(const Space& space, const CsrGraph<Space>& n, const LevelSchedule<Space>* levels);
   TriangularMethod exact_method(const LevelSchedule<Space>& levels) const;
   std::shared_ptr<const Order> find_order(const Space& space, const CsrGraph<Space>& n,
-                                          const LevelSchedule<Space>& levels) const;
+                                          const LevelSchedule<Space>* known) const;
 
   std::string m_owner;
   Triangle m_which;

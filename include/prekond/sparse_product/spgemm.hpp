@@ -66,15 +66,15 @@ void register_spgemm(SpgemmFunction<Scalar, Space> f);
 template <class Scalar, class Space>
 bool has_spgemm(SpgemmLibrary library);
 
-/// What the rows and columns of a product come in: A in blocks of `rows` x `inner`, B of `inner` x `cols`, C
+/// The blocks of the rows and columns of a product: A in blocks of `rows` x `inner`, B of `inner` x `cols`, C
 /// of `rows` x `cols`. Each matrix has whole blocks, at rows and columns that are multiples of the sizes: the
-/// rows of a block row have the same columns. Where that holds for B's and C's columns alone, rows and inner
+/// rows of a block row have the same columns. Where that holds only for B's and C's columns, rows and inner
 /// are 1.
 struct ProductBlocks {
   int rows = 1, inner = 1, cols = 1;
 };
 
-/// The values alone: c_ij = sum_k a_ik b_kj in the order of row i of A. For a product again with new values.
+/// Only the values: c_ij = sum_k a_ik b_kj in the order of row i of A. For a product again with new values.
 ///
 /// Cost: 2 operations for each a_ik and entry of B's row k. A row of C is summed in scratch by a vector of
 /// lanes, which find its columns by a hash table there; one of up to 16 entries by a thread, one of more than

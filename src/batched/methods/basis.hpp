@@ -5,7 +5,7 @@
 
 namespace prekond::impl::batched {
 
-/// Vectors of n numbers, each `stride` after the last.
+/// Vectors of n numbers at a distance of `stride`.
 template <class Scalar>
 struct VectorBlock {
   Scalar* data;
@@ -14,14 +14,14 @@ struct VectorBlock {
 
   KOKKOS_FORCEINLINE_FUNCTION Scalar* operator[](int k) const { return data + std::int64_t(k) * stride; }
 
-  /// sums(k) = (v_k, w), k < count, four of them a pass and a barrier.
+  /// sums(k) = (v_k, w) for k < count, with one pass and one barrier for four of them.
   template <class LaneGroup, class Other>
   KOKKOS_FORCEINLINE_FUNCTION void project(const LaneGroup& lane_group, int count, const Other* w,
                                            Other* sums) const {
-    constexpr int width = LevelTuning::most_sums;
+    constexpr int width = LaneGroupTuning::most_sums;
     for (int first = 0; first < count; first += width) {
       Other found[width];
-      const Scalar* v[width];  // those behind the last are the first of the pass, whose sums nobody takes
+      const Scalar* v[width];  // after the last one the first of the pass, whose sum is not used
       for (int k = 0; k < width; ++k) v[k] = (*this)[first + k < count ? first + k : first];
       several_sums<Other, width>(lane_group, n, found, [&](int i, Other* mine) {
         const Other w_i = w[i];
@@ -34,9 +34,9 @@ struct VectorBlock {
     }
   }
 
-  /// The same, each sum by a lane, or by several where there are more lanes than sums: no exchanges between
-  /// lanes, two barriers. It reads the vectors across, which is for fast memory and an odd stride (no two
-  /// lanes at the same bank). The number of lanes is a power of two; `partial`: as many numbers.
+  /// `project` with one lane for each sum, or several where there are more lanes than sums: no exchanges
+  /// between lanes, and two barriers. It reads across the vectors, which suits fast memory and an odd stride
+  /// (no two lanes at the same bank). The number of lanes is a power of two, and the length of `partial`.
   template <class LaneGroup, class Other>
   KOKKOS_FORCEINLINE_FUNCTION void project_by_lanes(const LaneGroup& lane_group, int count, const Other* w,
                                                     Other* sums, Other* partial) const {

@@ -10,7 +10,7 @@
 namespace prekond::impl::batched {
 
 /// Calls f<Method>() for the method that the options name. A new method is a file, a line here, and one of
-/// units/instances.hpp.
+/// instances/instantiate_solves.hpp.
 template <class F>
 void visit_method(BatchedMethod kind, const F& f) {
   if (kind == BatchedMethod::cg) f.template operator()<CgMethod>();

@@ -7,9 +7,8 @@
 
 namespace prekond::impl::batched {
 
-/// min ||beta e_1 - H y|| of one system, for a Hessenberg matrix H that grows by columns: QR by Givens
-/// rotations, as HessenbergLeastSquares of the krylov layer has it, in memory that all lanes see. What is
-/// said to be of one lane is called by one.
+/// min ||beta e_1 - H y|| of one system for a Hessenberg matrix H that grows by columns, by QR with Givens
+/// rotations, as HessenbergLeastSquares of the krylov layer, in memory that all lanes share.
 template <class Scalar>
 struct SmallLeastSquares {
   using Real = real_type_t<Scalar>;
@@ -34,10 +33,10 @@ struct SmallLeastSquares {
 
   KOKKOS_FORCEINLINE_FUNCTION Scalar* after() const { return data + length(most); }
 
-  /// One lane: takes `column` + `more` in as column j, with `below` under its last entry. Leaves the norm of
-  /// the residual and whether the column is in the others' span, but for rounding: then it is left out.
-  /// `rounding` is the entries' error, relative to the largest norm of a column; of this one where `below` is
-  /// 0.
+  /// Adds `column` + `more` as column j, with `below` under its last entry; one lane calls it. Sets the norm
+  /// of the residual, and whether the column is in the span of the others but for rounding: it is then left
+  /// out. `rounding` is the error of the entries relative to the largest norm of a column, or to ten times
+  /// that of this one where that is larger and `below` is 0.
   KOKKOS_FUNCTION void push(int j, const Scalar* KOKKOS_RESTRICT more, Real below, Real rounding) const {
     const Scalar *KOKKOS_RESTRICT h = column(), *KOKKOS_RESTRICT c = cosines(), *KOKKOS_RESTRICT s = sines();
     Scalar* KOKKOS_RESTRICT r_j = &r(0, j);
@@ -68,7 +67,7 @@ struct SmallLeastSquares {
     residual() = Scalar(Kokkos::abs(rhs()[out ? j : j + 1]));
   }
 
-  /// y, of so many entries, by all lanes.
+  /// Computes `columns` entries of y, by all lanes.
   template <class LaneGroup>
   KOKKOS_FORCEINLINE_FUNCTION void solve(const LaneGroup& lane_group, int columns) const {
     for (int i = columns - 1; i >= 0; --i)

@@ -90,7 +90,7 @@ Lattice make_lattice(std::int64_t size, const Irregular3dOptions& options) {
   const double wanted = static_cast<double>(options.longest) / options.unknowns;
   const auto ball = [](double r) { return std::pow(2 * r + 1, 3); };
   while (ball(lattice.reach) * sociable < wanted && lattice.reach < size) ++lattice.reach;
-  // What a hub has beyond its near neighbours. Its edges count at both ends.
+  // The edges of a hub beyond its near neighbours. Its edges count at both ends.
   for (int pass = 0; pass < 4; ++pass) {
     const double more = std::fma(-26 * lattice.near, sociable, wanted - 1);
     lattice.far = std::clamp(more / ((ball(lattice.reach) - 1) * sociable), 0.0, 1.0);

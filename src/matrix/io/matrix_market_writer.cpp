@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/core/scalar.hpp>
 #include <prekond/matrix/io/matrix_market.hpp>
+#include "matrix/find_entry.hpp"
 
 #include "matrix/io/text_input.hpp"
 
 #include <zlib.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -27,7 +27,6 @@ class TextOutput {
     m_buffer.reserve(flush_size + 4096);
   }
   TextOutput(const TextOutput&) = delete;
-  TextOutput& operator=(const TextOutput&) = delete;
   ~TextOutput() {
     if (m_file != nullptr) gzclose_w(m_file);
   }
@@ -40,15 +39,14 @@ class TextOutput {
   template <class Number>
   requires std::is_arithmetic_v<Number> TextOutput& operator<<(Number number) {
     char text[64];
-    const auto end = std::to_chars(text, text + sizeof text, number).ptr;
-    return *this << std::string_view(text, static_cast<std::size_t>(end - text));
+    return *this << std::string_view(text, std::to_chars(text, text + sizeof text, number).ptr);
   }
   template <class Real>
   TextOutput& operator<<(const Kokkos::complex<Real>& number) {
     return *this << number.real() << " " << number.imag();
   }
 
-  /// Everything is on its way to the disk, or this throws.
+  /// Hands everything to the system. \throws InputError
   void close() {
     flush();
     errno = 0;
@@ -60,9 +58,8 @@ class TextOutput {
 
   void flush() {
     errno = 0;
-    if (!m_buffer.empty() && gzwrite(m_file, m_buffer.data(), static_cast<unsigned>(m_buffer.size())) <= 0) {
+    if (!m_buffer.empty() && gzwrite(m_file, m_buffer.data(), static_cast<unsigned>(m_buffer.size())) <= 0)
       fail("cannot be written to its end: ");
-    }
     m_buffer.clear();
   }
   [[noreturn]] void fail(const std::string& what) const {
@@ -75,34 +72,29 @@ class TextOutput {
 };
 
 template <class Scalar>
-constexpr std::string_view field = "real";
-template <class Real>
-constexpr std::string_view field<Kokkos::complex<Real>> = "complex";
-
-void write_comment(TextOutput& out, std::string_view comment) {
+void write_head(TextOutput& out, const char* format, const char* symmetry, std::string_view comment) {
+  out << "%%MatrixMarket matrix " << format << (is_complex<Scalar> ? " complex " : " real ") << symmetry
+      << "\n";
   while (!comment.empty()) out << "% " << take_line(comment) << "\n";
 }
 
-/// \throws InputError that names the first entry without an equal mirror image, conjugated where that is
-/// meant
+/// \throws InputError that names the first entry without an equal mirror image, conjugated for `hermitian`
 template <class Scalar>
-void check_symmetric(const std::string& path, const CsrView<Scalar, Kokkos::HostSpace>& a, bool conjugated) {
-  const std::string word = conjugated ? "hermitian" : "symmetric";
+void check_symmetric(const std::string& path, const CsrView<Scalar, Kokkos::HostSpace>& a, bool hermitian) {
+  const std::string word = hermitian ? "hermitian" : "symmetric";
+  if (hermitian && !is_complex<Scalar>)
+    fail_in_file(path, 0, "hermitian storage is for complex matrices: say 'symmetric'");
   if (a.num_rows != a.num_cols) fail_in_file(path, 0, word + " storage is for square matrices");
-  const int* const cols = a.col_idxs.data();
   for (std::int64_t i = 0; i < a.num_rows; ++i) {
     for (std::size_t k = a.row_ptrs(i); k < a.row_ptrs(i + 1); ++k) {
-      const int j = cols[k];
-      const int *begin = cols + a.row_ptrs(j), *end = cols + a.row_ptrs(j + 1);
-      const int* found = std::lower_bound(begin, end, static_cast<int>(i));
-      const bool stored = found != end && *found == i;
-      const Scalar mirror = stored ? a.values(static_cast<std::size_t>(found - cols)) : Scalar(0);
-      if (!stored || (conjugated ? conjugate(mirror) : mirror) != a.values(k)) {
-        fail_in_file(path, 0,
-                     word + " storage is for " + word + " matrices: entries (" + std::to_string(i + 1) +
-                         ", " + std::to_string(j + 1) + ") and (" + std::to_string(j + 1) + ", " +
-                         std::to_string(i + 1) + ") differ");
-      }
+      const int j = a.col_idxs(k);
+      std::size_t place = 0;
+      const Scalar mirror = find_entry(a, j, i, place);
+      if (place < a.row_ptrs(j + 1) && (hermitian ? conjugate(mirror) : mirror) == a.values(k)) continue;
+      const std::string row = std::to_string(i + 1), col = std::to_string(j + 1);
+      fail_in_file(path, 0,
+                   word + " storage is for " + word + " matrices: entries (" + row + ", " + col + ") and (" +
+                       col + ", " + row + ") differ");
     }
   }
 }
@@ -113,24 +105,21 @@ template <class Scalar>
 void write_matrix_market(const std::string& path, const CsrView<Scalar, Kokkos::HostSpace>& a,
                          const MatrixMarketWriteOptions& options) {
   const bool triangle = options.symmetric || options.hermitian;
-  if (options.hermitian && !is_complex<Scalar>)
-    fail_in_file(path, 0, "hermitian storage is for complex matrices: say 'symmetric'");
   if (triangle) check_symmetric<Scalar>(path, a, options.hermitian);
-  const auto is_written = [&](std::int64_t i, std::size_t k) { return !triangle || a.col_idxs(k) <= i; };
+  const auto for_each_entry = [&](const auto& visit) {
+    for (std::int64_t i = 0; i < a.num_rows; ++i)
+      for (std::size_t k = a.row_ptrs(i); k < a.row_ptrs(i + 1); ++k)
+        if (!triangle || a.col_idxs(k) <= i) visit(i, k);
+  };
   std::int64_t entries = 0;
-  for (std::int64_t i = 0; i < a.num_rows; ++i) {
-    for (std::size_t k = a.row_ptrs(i); k < a.row_ptrs(i + 1); ++k) entries += is_written(i, k);
-  }
+  for_each_entry([&](std::int64_t, std::size_t) { ++entries; });
   TextOutput out(path);
-  out << "%%MatrixMarket matrix coordinate "
-      << field<Scalar> << (options.hermitian ? " hermitian\n" : triangle ? " symmetric\n" : " general\n");
-  write_comment(out, options.comment);
+  const char* symmetry = options.hermitian ? "hermitian" : triangle ? "symmetric" : "general";
+  write_head<Scalar>(out, "coordinate", symmetry, options.comment);
   out << a.num_rows << " " << a.num_cols << " " << entries << "\n";
-  for (std::int64_t i = 0; i < a.num_rows; ++i) {
-    for (std::size_t k = a.row_ptrs(i); k < a.row_ptrs(i + 1); ++k) {
-      if (is_written(i, k)) out << i + 1 << " " << a.col_idxs(k) + 1 << " " << a.values(k) << "\n";
-    }
-  }
+  for_each_entry([&](std::int64_t i, std::size_t k) {
+    out << i + 1 << " " << a.col_idxs(k) + 1 << " " << a.values(k) << "\n";
+  });
   out.close();
 }
 
@@ -138,33 +127,20 @@ template <class Scalar>
 void write_vector_market(const std::string& path, const VectorView<const Scalar, Kokkos::HostSpace>& x,
                          const std::string& comment) {
   TextOutput out(path);
-  out << "%%MatrixMarket matrix array " << field<Scalar> << " general\n";
-  write_comment(out, comment);
+  write_head<Scalar>(out, "array", "general", comment);
   out << x.extent(0) << " 1\n";
   for (std::size_t i = 0; i < x.extent(0); ++i) out << x(i) << "\n";
   out.close();
 }
 
-template <class Scalar>
-using HostMatrix = CsrView<Scalar, Kokkos::HostSpace>;
-template <class Scalar>
-using HostVector = VectorView<const Scalar, Kokkos::HostSpace>;
-using Complex = Kokkos::complex<double>;
-using SingleComplex = Kokkos::complex<float>;
-
-template void write_matrix_market<double>(const std::string&, const HostMatrix<double>&,
-                                          const MatrixMarketWriteOptions&);
-template void write_matrix_market<float>(const std::string&, const HostMatrix<float>&,
-                                         const MatrixMarketWriteOptions&);
-template void write_matrix_market<Complex>(const std::string&, const HostMatrix<Complex>&,
-                                           const MatrixMarketWriteOptions&);
-template void write_matrix_market<SingleComplex>(const std::string&, const HostMatrix<SingleComplex>&,
-                                                 const MatrixMarketWriteOptions&);
-template void write_vector_market<double>(const std::string&, const HostVector<double>&, const std::string&);
-template void write_vector_market<float>(const std::string&, const HostVector<float>&, const std::string&);
-template void write_vector_market<Complex>(const std::string&, const HostVector<Complex>&,
-                                           const std::string&);
-template void write_vector_market<SingleComplex>(const std::string&, const HostVector<SingleComplex>&,
-                                                 const std::string&);
+#define PREKOND_MARKET_WRITER(Scalar)                                                                      \
+  template void write_matrix_market<Scalar>(const std::string&, const CsrView<Scalar, Kokkos::HostSpace>&, \
+                                            const MatrixMarketWriteOptions&);                              \
+  template void write_vector_market<Scalar>(                                                               \
+      const std::string&, const VectorView<const Scalar, Kokkos::HostSpace>&, const std::string&);
+PREKOND_MARKET_WRITER(double)
+PREKOND_MARKET_WRITER(float)
+PREKOND_MARKET_WRITER(Kokkos::complex<double>)
+PREKOND_MARKET_WRITER(Kokkos::complex<float>)
 
 }  // namespace prekond::impl

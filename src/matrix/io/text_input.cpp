@@ -2,36 +2,36 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "matrix/io/text_input.hpp"
 
-#include <prekond/core/error.hpp>
+#include <zlib.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
-#include <cstdio>
+#include <cerrno>
 #include <cstring>
-#include <limits>
+#include <filesystem>
 #include <utility>
 
 namespace prekond::impl {
+namespace {
 
-void fail_in_file(const std::string& path, std::int64_t line, const std::string& message) {
-  throw InputError(path + (line > 0 ? ":" + std::to_string(line) : std::string()) + ": " + message);
+constexpr std::size_t raw_size = std::size_t(1) << 17;
+/// Zeros that may follow the last gzip member: some blocks of a tape.
+constexpr std::size_t max_padding = std::size_t(1) << 20;
+constexpr int gzip_format = 15 + 16;  // the largest window, and a gzip header instead of zlib's own
+constexpr std::size_t max_comment_length = std::size_t(1) << 20;
+
+std::FILE* open_file(const std::string& path) {
+  std::error_code ignored;  // a path that cannot be examined cannot be opened either, and that is reported
+  if (std::filesystem::is_directory(path, ignored)) fail_in_file(path, 0, "is a directory, not a file");
+  std::FILE* file = nullptr;
+  do {
+    file = std::fopen(path.c_str(), "rbe");
+  } while (file == nullptr && errno == EINTR);
+  if (file == nullptr) fail_in_file(path, 0, "cannot be opened: ", std::strerror(errno));
+  std::setvbuf(file, nullptr, _IONBF, 0);
+  return file;
 }
 
-std::string quoted(std::string_view text) {
-  constexpr std::size_t limit = 40;
-  std::string result = "'";
-  for (const char c : text.substr(0, limit)) {
-    if (c >= ' ' && c <= '~') {
-      result += c;
-    } else {
-      char escaped[5];
-      std::snprintf(escaped, sizeof escaped, "\\x%02x", static_cast<unsigned>(static_cast<unsigned char>(c)));
-      result += escaped;
-    }
-  }
-  return result + (text.size() > limit ? "...'" : "'");
-}
+}  // namespace
 
 std::string_view take_line(std::string_view& text) {
   const auto* end = static_cast<const char*>(std::memchr(text.data(), '\n', text.size()));
@@ -41,171 +41,168 @@ std::string_view take_line(std::string_view& text) {
   return line;
 }
 
-std::string_view take_token(std::string_view& line) {
-  std::size_t begin = 0;
-  while (begin < line.size() && is_blank(line[begin])) ++begin;
-  std::size_t end = begin;
-  while (end < line.size() && !is_blank(line[end])) ++end;
-  const std::string_view token = line.substr(begin, end - begin);
-  line.remove_prefix(end);
-  return token;
+std::string length_error(std::string_view line) {
+  const std::string_view head = line.substr(0, max_line_length);
+  const std::size_t begin = first_of_data(head);
+  const bool comment = begin < head.size() && head[begin] == '%';
+  const std::size_t max = comment ? max_comment_length : max_line_length;
+  return line.size() > max ? joined("the ", comment ? "comment" : "line", " has more than ", max, " bytes")
+                           : "";
 }
 
-bool has_no_data(std::string_view line) {
-  std::size_t begin = 0;
-  while (begin < line.size() && is_blank(line[begin])) ++begin;
-  return begin == line.size() || line[begin] == '%';
+void TextInput::EndInflate::operator()(z_stream_s* stream) const {
+  inflateEnd(stream);
+  delete stream;
 }
-
-namespace {
-
-/// Of a line that is longer than max_line_length.
-bool is_long_comment(std::string_view line) {
-  std::size_t begin = 0;
-  while (begin < max_line_length && is_blank(line[begin])) ++begin;
-  return begin < max_line_length && line[begin] == '%';
-}
-
-}  // namespace
-
-bool is_overlong(std::string_view line) {
-  if (line.size() <= max_line_length) return false;
-  return line.size() > max_comment_length || !is_long_comment(line);
-}
-
-std::string overlong_text(std::string_view line) {
-  const bool comment = is_long_comment(line);
-  return std::string(comment ? "the comment" : "the line") + " has more than " +
-         std::to_string(comment ? max_comment_length : max_line_length) + " bytes";
-}
-
-// -----------------------------------------------------------------------------------------------------
-// numbers
-
-namespace {
-
-std::string_view without_plus(std::string_view token) {
-  if (token.size() > 1 && token[0] == '+' && token[1] != '-' && token[1] != '+') token.remove_prefix(1);
-  return token;
-}
-
-/// For a number that from_chars found out of range: is it too large, rather than too small?
-bool is_large(std::string_view number) {
-  std::int64_t magnitude = 0;
-  bool behind_point = false, nonzero = false;
-  std::size_t k = 0;
-  for (; k < number.size() && number[k] != 'e' && number[k] != 'E'; ++k) {
-    const char c = number[k];
-    if (c == '.') behind_point = true;
-    if (c < '0' || c > '9') continue;
-    nonzero = nonzero || c != '0';
-    if (nonzero && !behind_point) ++magnitude;
-    if (!nonzero && behind_point) --magnitude;
-  }
-  std::int64_t exponent = 0;
-  if (k < number.size()) parse_whole(number.substr(k + 1), exponent);
-  // A line is too short for a mantissa to make up for an exponent of a million.
-  return nonzero && magnitude + std::clamp<std::int64_t>(exponent, -1000000, 1000000) > 0;
-}
-
-template <class Real>
-NumberStatus parse_plain_real(std::string_view token, Real& value, const char*& rest) {
-  const char* const end = token.data() + token.size();
-  const auto [stop, error] = std::from_chars(token.data(), end, value);
-  rest = stop;
-  if (error == std::errc::invalid_argument || stop != end) return NumberStatus::not_a_number;
-  if (error == std::errc::result_out_of_range) {
-    if (is_large(token)) return NumberStatus::overflow;
-    value = token[0] == '-' ? -Real(0) : Real(0);
-  }
-  return std::isfinite(value) ? NumberStatus::ok : NumberStatus::not_finite;
-}
-
-}  // namespace
-
-template <class Real>
-NumberStatus parse_real(std::string_view token, Real& value) {
-  token = without_plus(token);
-  const char* rest = nullptr;
-  const NumberStatus status = parse_plain_real(token, value, rest);
-  if (status != NumberStatus::not_a_number) return status;
-  const auto used = static_cast<std::size_t>(rest - token.data());
-  if (used == 0 || used == token.size() || (*rest != 'd' && *rest != 'D')) return status;
-  // Fortran's double precision exponent; rare, so it may cost a copy.
-  std::string copy(token);
-  copy[used] = 'e';
-  return parse_plain_real(std::string_view(copy), value, rest);
-}
-
-template NumberStatus parse_real<double>(std::string_view, double&);
-template NumberStatus parse_real<float>(std::string_view, float&);
-
-bool parse_whole(std::string_view token, std::int64_t& value) {
-  token = without_plus(token);
-  const char* const end = token.data() + token.size();
-  const auto [stop, error] = std::from_chars(token.data(), end, value);
-  if (error == std::errc::invalid_argument || stop != end) return false;
-  if (error == std::errc::result_out_of_range) {
-    value =
-        token[0] == '-' ? std::numeric_limits<std::int64_t>::min() : std::numeric_limits<std::int64_t>::max();
-  }
-  return true;
-}
-
-// -----------------------------------------------------------------------------------------------------
-// blocks
 
 TextInput::TextInput(std::string path, std::size_t block_size)
-    : m_bytes(std::move(path)), m_block_size(block_size) {}
-
-TextInput::TextInput(std::string path, std::int64_t begin, std::int64_t end, std::size_t block_size)
-    : m_bytes(std::move(path), begin, end), m_block_size(block_size) {}
-
-void TextInput::make_room(Buffer& buffer, std::size_t bytes) {
-  if (buffer.capacity - buffer.size >= bytes) return;
-  const std::size_t capacity = buffer.size + bytes + max_line_length;
-  auto data = std::make_unique_for_overwrite<char[]>(capacity);
-  if (buffer.size > 0) std::memcpy(data.get(), buffer.data.get(), buffer.size);
-  buffer.data = std::move(data);
-  buffer.capacity = capacity;
+    : m_path(std::move(path)),
+      m_block_size(block_size),
+      m_file(open_file(m_path)),
+      m_raw_data(std::make_unique_for_overwrite<char[]>(raw_size)),
+      m_raw(m_raw_data.get(), 0) {
+  if (holds_member()) {
+    m_inflate.reset(new z_stream{});
+    if (inflateInit2(m_inflate.get(), gzip_format) != Z_OK)
+      fail_in_file(m_path, 0, "cannot be read: not enough memory for zlib");
+  }
+  read_ahead(std::launch::deferred, "");
 }
 
-/// Reads behind what the buffer holds until it holds a whole line.
-void TextInput::fill(Buffer& buffer) {
-  for (;;) {
-    make_room(buffer, m_block_size);
-    char* const text = buffer.data.get();
-    const std::size_t old_size = buffer.size;
-    const std::size_t got = m_bytes.read(text + old_size, m_block_size);
-    m_at_end = got < m_block_size;
-    buffer.size += got;
-    buffer.lines_end = buffer.size;
-    if (m_at_end) return;
-    while (buffer.lines_end > old_size && text[buffer.lines_end - 1] != '\n') --buffer.lines_end;
-    if (buffer.lines_end > old_size) return;
-    buffer.lines_end = buffer.size;
-    if (is_overlong({text, buffer.size})) return;  // whoever reads the block refuses it, and knows its number
+/// Bytes of the file itself, fewer than wanted only at its end.
+std::size_t TextInput::read_file(char* to, std::size_t bytes) {
+  for (std::size_t done = 0;;) {
+    done += std::fread(to + done, 1, bytes - done, m_file.get());
+    if (done == bytes || !std::ferror(m_file.get())) return done;
+    if (errno != EINTR) fail_in_file(m_path, 0, "cannot be read: ", std::strerror(errno));
+    std::clearerr(m_file.get());
   }
+}
+
+/// Does the file have 1 or 2 more bytes? Afterwards m_raw has them.
+bool TextInput::hold(std::size_t bytes) {
+  if (m_raw.size() >= bytes) return true;
+  char* const data = m_raw_data.get();
+  const std::size_t old_size = m_raw.size();
+  std::memmove(data, m_raw.data(), old_size);
+  m_raw = {data, old_size + read_file(data + old_size, raw_size - old_size)};
+  return m_raw.size() >= bytes;
+}
+
+bool TextInput::holds_member() {
+  return hold(2) && m_raw.starts_with("\x1f\x8b");
+}
+
+/// After a member: is there another one?
+bool TextInput::next_member() {
+  if (holds_member()) {
+    inflateReset(m_inflate.get());
+    return true;
+  }
+  for (std::size_t zeros = 0; hold(1) && m_raw[0] == '\0' && zeros < max_padding; ++zeros)
+    m_raw.remove_prefix(1);
+  if (!hold(1)) return false;
+  fail_in_file(
+      m_path, 0,
+      "other bytes follow the end of the gzip stream: the file is damaged; fetch or compress it again");
+}
+
+/// Inflates the bytes at hand, at most to the end of a member.
+std::size_t TextInput::inflate_some(char* to, std::size_t bytes) {
+  if (!hold(1)) fail_in_file(m_path, 0, "the gzip file is truncated: fetch or compress it again");
+  z_stream& stream = *m_inflate;
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(m_raw.data()));
+  stream.avail_in = static_cast<uInt>(m_raw.size());
+  stream.next_out = reinterpret_cast<Bytef*>(to);
+  const auto room = static_cast<uInt>(std::min(bytes, std::size_t(1) << 30));
+  stream.avail_out = room;
+  const int error = inflate(&stream, Z_NO_FLUSH);
+  if (error == Z_MEM_ERROR) fail_in_file(m_path, 0, "cannot be read: not enough memory for zlib");
+  if (error != Z_OK && error != Z_STREAM_END && error != Z_BUF_ERROR)
+    fail_in_file(m_path, 0, "the gzip file is corrupt (", stream.msg ? stream.msg : "not a gzip stream",
+                 "): fetch or compress it again");
+  m_raw.remove_prefix(m_raw.size() - stream.avail_in);
+  m_between_members = error == Z_STREAM_END;
+  return room - stream.avail_out;
+}
+
+/// Bytes of the text, fewer than wanted only at its end.
+std::size_t TextInput::read(char* to, std::size_t bytes) {
+  std::size_t done = 0;
+  if (m_inflate) {
+    while (done < bytes && (!m_between_members || next_member()))
+      done += inflate_some(to + done, bytes - done);
+    return done;
+  }
+  done = m_raw.copy(to, bytes);
+  m_raw.remove_prefix(done);
+  return done + read_file(to + done, bytes - done);
+}
+
+/// Appends text until it has a whole line, or a line that whoever reads it refuses as too long.
+std::string TextInput::read_block(std::string text) {
+  for (;;) {
+    const std::size_t old_size = text.size();
+    text.resize(old_size + m_block_size);
+    const std::size_t got = read(text.data() + old_size, m_block_size);
+    m_at_end = got < m_block_size;
+    text.resize(old_size + got);
+    if (m_at_end || text.find('\n', old_size) != text.npos || !length_error(text).empty()) return text;
+  }
+}
+
+void TextInput::read_ahead(std::launch when, std::string begin) {
+  m_reading = std::async(when, [this, begin = std::move(begin)] { return read_block(begin); });
 }
 
 std::string_view TextInput::next() {
-  if (m_reading.valid()) {
-    m_reading.get();
-  } else if (m_at_end) {
-    return {};
-  } else {
-    fill(m_back);
+  m_offset += static_cast<std::int64_t>(m_given_back.size());
+  if (!m_given_back.empty()) return std::exchange(m_given_back, {});
+  while (m_reading.valid()) {
+    m_block = m_reading.get();
+    const std::size_t last = m_at_end ? m_block.npos : m_block.rfind('\n');
+    const auto lines = std::string_view(m_block).substr(0, last == m_block.npos ? last : last + 1);
+    const std::string_view wanted = lines_in_range(lines);
+    if (!m_at_end) read_ahead(std::launch::async, m_block.substr(lines.size()));
+    if (!wanted.empty()) return wanted;
   }
-  std::swap(m_front, m_back);
-  m_back.size = 0;
-  if (!m_at_end) {
-    const std::size_t tail = m_front.size - m_front.lines_end;
-    make_room(m_back, tail + m_block_size);
-    if (tail > 0) std::memcpy(m_back.data.get(), m_front.data.get() + m_front.lines_end, tail);
-    m_back.size = tail;
-    m_reading = std::async(std::launch::async, [this] { fill(m_back); });
+  return {};
+}
+
+/// The lines of a block that begin in the range. The block that passes the end of the range is the last one.
+std::string_view TextInput::lines_in_range(std::string_view lines) {
+  const std::int64_t begin = m_offset;
+  m_offset += static_cast<std::int64_t>(lines.size());
+  if (m_offset >= m_end) {
+    const auto from = static_cast<std::size_t>(std::max<std::int64_t>(0, m_end - 1 - begin));
+    const std::size_t last = lines.find('\n', from);
+    if (last != lines.npos) lines = lines.substr(0, last + 1);
+    m_at_end = true;
   }
-  return {m_front.data.get(), m_front.lines_end};
+  if (m_in_line) {
+    const std::size_t line_end = lines.find('\n');
+    m_in_line = line_end == lines.npos;
+    lines.remove_prefix(m_in_line ? lines.size() : line_end + 1);
+  }
+  return lines;
+}
+
+void TextInput::give_back(std::string_view lines) {
+  m_offset -= static_cast<std::int64_t>(lines.size());
+  m_given_back = lines;
+}
+
+void TextInput::restrict_to(std::int64_t begin, std::int64_t end) {
+  if (m_reading.valid()) m_reading.wait();
+  if (fseeko(m_file.get(), begin - 1, SEEK_SET) != 0)
+    fail_in_file(m_path, 0, "cannot be read from the middle: ", std::strerror(errno));
+  m_raw = {m_raw_data.get(), 0};
+  m_given_back = {};
+  m_offset = begin - 1;
+  m_end = end;
+  m_in_line = true;
+  m_at_end = false;
+  read_ahead(std::launch::deferred, "");
 }
 
 }  // namespace prekond::impl

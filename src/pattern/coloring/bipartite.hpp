@@ -4,7 +4,7 @@
 /// Two colours, where they do: parities by joining components.
 #include <prekond/matrix/csr_graph.hpp>
 
-#include "core/relaxed_words.hpp"
+#include "core/concurrent_words.hpp"
 #include "core/row_teams.hpp"
 
 namespace prekond::impl::coloring {
@@ -16,7 +16,7 @@ struct Link {
   KOKKOS_FORCEINLINE_FUNCTION static unsigned parity(unsigned link) { return link & 1u; }
 };
 
-/// What the edges said: of equal parities in one component, of two components.
+/// The findings of the edges: those of equal parities in one component, of two components.
 struct EdgesFound {
   int conflicts;
   int joins;

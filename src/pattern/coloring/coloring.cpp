@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/core/error.hpp>
 #include <prekond/pattern/coloring.hpp>
-#include <prekond/pattern/symmetrize.hpp>
+#include <prekond/pattern/impl/symmetrize.hpp>
 
 #include "core/instantiate.hpp"
 #include "pattern/coloring/bipartite.hpp"

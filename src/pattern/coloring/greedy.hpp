@@ -6,7 +6,7 @@
 #include <prekond/pattern/coloring.hpp>
 #include "core/concurrency.hpp"
 
-#include "core/relaxed_words.hpp"
+#include "core/concurrent_words.hpp"
 #include "core/row_teams.hpp"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ KOKKOS_FORCEINLINE_FUNCTION unsigned hash_of(unsigned i) {
   return i ^ i >> 16;
 }
 
-/// Of rows: the larger comes first, of equal ones the smaller index.
+/// An order of rows: the larger comes first, of equal ones the smaller index.
 template <class Space>
 struct Priorities {
   CsrGraphView<Space> s;
@@ -43,7 +43,7 @@ struct Priorities {
   }
 };
 
-/// What rounds know of each other. Three counts take turns: of the rows of this round, of the next, and the
+/// The counts that rounds share. Three counts take turns: of the rows of this round, of the next, and the
 /// one that is cleared.
 struct Progress {
   int rows[3];
@@ -154,10 +154,10 @@ struct GreedyRound {
     const int color = smallest_free(team, i);
     Kokkos::single(Kokkos::PerThread(team), [&] {
       greedy.colors(i) = color;
-      if (color >= load_relaxed(greedy.progress(0).num_colors))
+      if (color >= concurrent_load(greedy.progress(0).num_colors))
         Kokkos::atomic_max(&greedy.progress(0).num_colors, color + 1);
     });
-    // A neighbour without a colour comes behind this row.
+    // A neighbour without a colour comes after this row.
     Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, greedy.length(i)), [&](int k) {
       greedy.visit_paths(i, k, [&](int j) {
         if (greedy.colors(j) < 0 && Kokkos::atomic_fetch_sub(&greedy.waits_for(j), 1) == 1)
@@ -204,7 +204,7 @@ bool run_rounds(const Space& space, const Greedy<Space>& greedy, const Vector<Pr
   for (std::int64_t round = 0;;) {
     const std::int64_t batch = std::min<std::int64_t>(GreedyTuning::rounds_per_fence, max_rounds - round);
     for (std::int64_t k = 0; k < batch; ++k, ++round)
-      // Of the slots, numbers modulo 6 are enough.
+      // Slots are numbered modulo 6, which is enough.
       Kokkos::parallel_for("prekond::coloring::round", GreedyRound<Space>::policy(space, n, nnz),
                            GreedyRound<Space>{greedy, static_cast<int>(round % 6)});
     so_far = fetch(space, progress);

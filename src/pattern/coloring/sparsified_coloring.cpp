@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/core/error.hpp>
-#include <prekond/pattern/sparsified_coloring.hpp>
-#include <prekond/pattern/symmetrize.hpp>
+#include <prekond/pattern/coloring.hpp>
+#include <prekond/pattern/impl/symmetrize.hpp>
 #include "matrix/filter_entries.hpp"
 #include "matrix/find_entry.hpp"
 
@@ -93,7 +93,7 @@ SparsifiedColoring<Space> color_sparsified(const Space& space, const CsrView<Sca
     edges = filter_entries<Scalar, Space>(
         space, edges, kernels::IsKept<Scalar, Space>{edges, largest, options.threshold, most_neighbours});
   };
-  filter(static_cast<int>(n));  // the diagonal and zeros alone
+  filter(static_cast<int>(n));  // only the diagonal and zeros
   const std::int64_t all = edges.nnz();
   result.coloring = impl::color_symmetric<Space>(space, edges, coloring);
   result.num_colors_before = result.coloring.num_colors;

@@ -12,12 +12,12 @@ struct Chunks {
   int count = 0;
 };
 
-/// Of up to `rows_per_chunk` rows. Fences.
+/// Chunks of up to `rows_per_chunk` rows. Fences.
 template <class Space>
 Chunks<Space> make_chunks(const Space& space, const LevelSchedule<Space>& schedule, int rows_per_chunk);
 
-/// How many of `chunks` chunks of `num_levels` levels are on their way at a time where those of so many mean
-/// levels are of use: more of them would only poll.
+/// How many of `chunks` chunks of `num_levels` levels are in progress at a time where those of that many mean
+/// levels are useful: more of them would only poll.
 inline std::int64_t chunks_of_levels(int chunks, std::int64_t levels_on_their_way, int num_levels) {
   return (levels_on_their_way * chunks + num_levels - 1) / num_levels;
 }

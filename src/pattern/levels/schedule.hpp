@@ -7,7 +7,7 @@
 
 namespace prekond::impl::levels {
 
-/// Of each row, from 0 on.
+/// The level of each row, from 0 on.
 struct HostLevels {
   std::vector<int> levels;
   int num_levels = 0;

@@ -6,7 +6,7 @@
 #include "core/concurrency.hpp"
 #include "core/lane_group.hpp"
 
-#include "core/relaxed_words.hpp"
+#include "core/concurrent_words.hpp"
 #include "core/resident_bounds.hpp"
 
 #include <algorithm>
@@ -30,8 +30,8 @@ KOKKOS_FORCEINLINE_FUNCTION bool is_need(Triangle which, std::int64_t i, int col
 /// rows next to each other by tickets, of an upper triangle the last ones first: what a row needs is of a
 /// ticket before, whose vector runs, or of the same vector. All lanes ask for what is missing in turns that
 /// they take together, and then go through the needs among themselves, lane by lane. Where lanes keep no
-/// registers one thread of a vector works alone: a lane that waits for another one of its vector might wait
-/// for ever.
+/// registers one thread of a vector works by itself: a lane that waits for another one of its vector might
+/// wait for ever.
 template <class Space>
 struct WaitForLevels {
   using Tuning = WaitTuning;
@@ -91,7 +91,7 @@ struct WaitForLevels {
             row.at >= row.end && (done >> lane_group.lane() & 1) == 0 && row.taken == row.within;
         const unsigned end_now = lane_group.vote(ends);
         if (end_now == 0) break;
-        if (ends && row.index >= 0) store_relaxed(levels(row.index), row.level);
+        if (ends && row.index >= 0) concurrent_store(levels(row.index), row.level);
         done |= end_now;
       }
       if (done != all) lane_group.pause();
@@ -148,13 +148,13 @@ struct WaitForLevels {
       ask(row, place);
       KOKKOS_IF_ON_HOST((if (row.at == before) std::this_thread::yield();))  // whom it waits for needs a core
     }
-    store_relaxed(levels(row.index), row.level);
+    concurrent_store(levels(row.index), row.level);
   }
 
-  /// Asks once: for the need that was not there, alone, since those who wait slow down those who work; or for
+  /// Asks once: only for the need that was not there, since those who wait slow down those who work; or for
   /// the next ones, up to the first that is not there.
   KOKKOS_FORCEINLINE_FUNCTION void ask(Row& row, std::int64_t begin) const {
-    if (row.missing >= 0 && load_relaxed(levels(row.missing)) == unknown) return;
+    if (row.missing >= 0 && concurrent_load(levels(row.missing)) == unknown) return;
     row.missing = -1;
     int cols[Tuning::batch], known[Tuning::batch];
 #pragma unroll
@@ -178,13 +178,13 @@ struct WaitForLevels {
   KOKKOS_FORCEINLINE_FUNCTION int level_of(Row& row, std::int64_t begin, int col) const {
     if (!is_need(which, row.index, col, graph.num_rows)) return no_need;
     const std::int64_t lane = place_of(col) - begin;
-    if (lane < 0) return load_relaxed(levels(col));
+    if (lane < 0) return concurrent_load(levels(col));
     row.within |= 1u << lane;
     return no_need;
   }
 };
 
-/// Of each row. \pre graph.num_rows > 0
+/// The level of each row. \pre graph.num_rows > 0
 template <class Space>
 Vector<int, Space> wait_for_levels(const Space& space, const CsrGraphView<Space>& graph, Triangle which) {
   const auto levels = allocate<Vector<int, Space>>(space, "prekond::level_schedule::levels", graph.num_rows);

@@ -3,13 +3,14 @@
 #pragma once
 #include <cstdint>
 
-#include "core/relaxed_words.hpp"
+#include "core/concurrent_words.hpp"
 #include "core/row_teams.hpp"
 #include "pattern/matching/costs.hpp"
 
 namespace prekond::matching {
 
-/// What the kernels of an auction share. Prices are those of columns, in units of 1 / units_per_one.
+/// The state that the kernels of an auction share. Prices are those of columns, in units of 1 /
+/// units_per_one.
 template <class Space>
 struct AuctionState {
   static constexpr double units_per_one = 1 << 20;
@@ -64,7 +65,7 @@ struct BestOffer {
   Offer* m_result;
 };
 
-/// What row i would take, by the lanes of a vector.
+/// The column that row i would take, by the lanes of a vector.
 template <class Space, class Member>
 KOKKOS_FUNCTION Offer best_offer(const Member& team, const AuctionState<Space>& state, std::int64_t i) {
   const CsrGraphView<Space>& a = state.graph;
@@ -185,13 +186,13 @@ struct HandOver {
     const int col = column(place), row = queue.rows(place);
     int left = row;
     // A loser may read it when the winner has cleared it: it is not the loser's row in either case.
-    if (impl::load_relaxed(state.winner(col)) == row) {
+    if (impl::concurrent_load(state.winner(col)) == row) {
       left = state.row_of_column(col);
       state.row_of_column(col) = row;
       state.column_of_row(row) = col;
       state.price(col) = bid(place);
       state.highest(col) = -1;
-      impl::store_relaxed(state.winner(col), int(AuctionState<Space>::nobody));
+      impl::concurrent_store(state.winner(col), int(AuctionState<Space>::nobody));
       if (left >= 0) state.column_of_row(left) = -1;
     }
     if (left >= 0) next.rows(Kokkos::atomic_fetch_add(&next.count(0), 1)) = left;

@@ -102,7 +102,7 @@ class AugmentingPaths {
   }
 
   /// A shortest path from a row without a column to a column without a row. Columns of which it is known that
-  /// none is behind them are left out.
+  /// none follows are left out.
   void search_from(int root) {
     m_touched.clear();
     m_settled.clear();

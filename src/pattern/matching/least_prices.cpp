@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <utility>
 
+#include "core/concurrent_words.hpp"
 #include "core/instantiate.hpp"
-#include "core/relaxed_words.hpp"
 #include "core/row_teams.hpp"
 #include "pattern/matching/auction.hpp"
 
@@ -31,7 +31,7 @@ struct MatchedCosts {
   }
 };
 
-/// What the prices of the columns of a row have to be, so that the row is content with its own to `slack`.
+/// The least prices of the columns of a row, so that the row is content with its own to `slack`.
 template <class Space>
 struct RaisePrices {
   using Rows = impl::RowTeams<Space>;

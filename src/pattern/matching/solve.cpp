@@ -46,7 +46,7 @@ struct RowScales {
     });
   }
   KOKKOS_FUNCTION void store(std::int64_t i, int match, double u) const {
-    // Of no entry Kokkos's minimum is infinite, or the largest number there is.
+    // Without an entry Kokkos's minimum is infinite, or the largest number there is.
     scale(i) = u < Kokkos::Experimental::finite_max_v<double> ? bounded_exp(u) : 1.0;
     log_abs(i) = match >= 0 ? column_max(match) - u - column_dual(match) : 0.0;
   }

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/core/error.hpp>
+#include <prekond/pattern/impl/supernodes.hpp>
 #include <prekond/pattern/partition.hpp>
-#include <prekond/pattern/supernodes.hpp>
 
 #include "core/instantiate.hpp"
 #include "pattern/partition/host_partition.hpp"
@@ -146,7 +146,7 @@ Partition<Space> partition_graph(const Space& space, const std::type_identity_t<
   if (num_parts == 0) return grouped<Space>(space, {}, Kokkos::Timer());
   if (num_parts == 1 || num_parts == graph.num_rows || method == PartitionMethod::rows)
     return equal_parts(space, graph.num_rows, num_parts);
-  space.fence("prekond::partition::copy");  // the graph may still be on its way
+  space.fence("prekond::partition::copy");  // the graph may still be being written
   const Kokkos::Timer timer;
   const auto row_ptrs = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, graph.row_ptrs);
   const auto col_idxs = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, graph.col_idxs);
@@ -194,7 +194,7 @@ Partition<Space> partition_by_numbers(const Space& space,
       throw InputError("partition: row " + std::to_string(i + 1) + " is in part " + std::to_string(host[i]) +
                            "; parts are numbered from 0",
                        static_cast<std::int64_t>(i));
-  // What is numbered up to 2^31 needs no array of that size: the numbers' order is kept.
+  // Numbers up to 2^31 need no array of that size: the numbers' order is kept.
   std::vector<int> numbers(host);
   std::sort(numbers.begin(), numbers.end());
   numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());

@@ -8,7 +8,7 @@
 namespace prekond::impl {
 namespace {
 
-/// Vertices in parts that are cut in two, again and again. `order` has the vertices of a part one behind the
+/// Vertices in parts that are cut in two, again and again. `order` has the vertices of a part one after the
 /// other.
 class Bisection {
  public:
@@ -38,7 +38,7 @@ class Bisection {
   }
 
  private:
-  /// order[begin .. end), of the part of this number, to be cut into so many.
+  /// order[begin .. end), of the part with this number, to be cut into `parts`.
   struct Piece {
     std::int64_t begin, end;
     int part;
@@ -54,8 +54,8 @@ class Bisection {
       if (m_graph.col_idxs[k] != vertex && m_graph.col_idxs[k] < m_graph.num_rows) f(m_graph.col_idxs[k]);
   }
 
-  /// Puts the vertices of a component of the piece that `first` is in at place `at` and behind it, as a
-  /// breadth-first search finds them. \returns the place behind the last
+  /// Puts the vertices of a component of the piece that `first` is in at place `at` and after it, as a
+  /// breadth-first search finds them. \returns the place after the last
   std::int64_t search(int number, int first, std::int64_t at, std::vector<int>& to) {
     ++m_searches;
     to[static_cast<std::size_t>(at)] = first;

@@ -55,7 +55,7 @@ Graph copy(const impl::HostGraph& graph, std::int64_t entries) {
   return result;
 }
 
-/// Of few parts, by one call.
+/// Few parts, by one call.
 std::vector<idx_t> call_metis(Graph& graph, std::int64_t num_parts) {
   const std::int64_t n = graph.num_rows();
   std::vector<idx_t> part(static_cast<std::size_t>(n), 0);

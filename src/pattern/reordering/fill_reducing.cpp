@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/core/error.hpp>
+#include <prekond/pattern/impl/symmetrize.hpp>
 #include <prekond/pattern/reordering.hpp>
-#include <prekond/pattern/symmetrize.hpp>
 
 #include "core/instantiate.hpp"
 #include "pattern/partition/host_partition.hpp"
@@ -19,7 +19,7 @@
 #include <metis.h>
 #endif
 
-// What the two libraries order, both on the host: the graph of A + A^T without its diagonal.
+// The two libraries order, both on the host, the graph of A + A^T without its diagonal.
 namespace prekond {
 namespace {
 

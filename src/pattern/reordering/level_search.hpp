@@ -7,7 +7,7 @@
 /// one.
 #include <Kokkos_Core.hpp>
 
-#include "core/relaxed_words.hpp"
+#include "core/concurrent_words.hpp"
 #include "core/row_teams.hpp"
 #include "pattern/reordering/cuthill_mckee.hpp"
 
@@ -64,7 +64,7 @@ struct ClaimNeighbours {
       const std::uint64_t mine = level.claim(q);
       Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, length), [&](int k) {
         std::uint64_t& claim = level.claims(level.graph.col_idxs(first + static_cast<std::size_t>(k)));
-        if (impl::load_relaxed(claim) > mine) Kokkos::atomic_min(&claim, mine);
+        if (impl::concurrent_load(claim) > mine) Kokkos::atomic_min(&claim, mine);
       });
     });
   }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/matrix/sort_rows.hpp>
-#include <prekond/pattern/symmetrize.hpp>
+#include <prekond/pattern/impl/symmetrize.hpp>
 
 #include "core/instantiate.hpp"
 #include "pattern/reordering/cuthill_mckee.hpp"

@@ -27,7 +27,7 @@ class SequentialSearch {
   }
 
  private:
-  /// What a search found behind m_first: rows up to `end`, those of the last level from `last`.
+  /// The rows that a search found after m_first: rows up to `end`, those of the last level from `last`.
   struct Levels {
     std::int64_t count, last, end;
   };

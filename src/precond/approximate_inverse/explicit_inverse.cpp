@@ -22,14 +22,11 @@ void ExplicitInverse<Scalar, Space>::apply_add_step(const Space& space,
 
 template <class Scalar, class Space>
 void ExplicitInverse<Scalar, Space>::store_inverse(const Space& space, const matrix_type& m, StoredAs as,
-                                                   Report& report, impl::MemoryMeter& meter) {
+                                                   Report& report) {
   const StoredMatrix<Scalar, Space> stored(space, m, as);
   report.nnz = m.nnz();
   report.apply_flops = 2.0 * flops_of_scalar<Scalar> * static_cast<double>(m.nnz());
   report.bytes = stored.bytes();
-  if (!stored.is_full() || stored.format() != MatrixFormat::csr)
-    meter.pass(stored.bytes() + impl::MemoryMeter::bytes_of(m.values) - m.bytes());
-  report.setup_bytes = meter.peak();
   m_stored = stored;
 }
 

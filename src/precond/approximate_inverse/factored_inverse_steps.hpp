@@ -13,7 +13,7 @@ namespace prekond {
 
 namespace impl::factored_inverse {
 
-/// What the reductions over rows with entries that are not finite find.
+/// The rows with entries that are not finite.
 struct NotFinite {
   std::int64_t count = 0;
   std::int64_t first_row = -1;
@@ -83,7 +83,7 @@ void check_finite(const Space& space, const Matrix& lower, const Matrix& upper, 
   }
   all.count += found.count;
   all.action += (all.action.empty() ? "" : "; ") + std::to_string(found.count) +
-                " rows had entries that are not finite and kept their diagonal alone";
+                " rows had entries that are not finite and kept only their diagonal";
 }
 
 template <class Scalar, class Space>
@@ -96,7 +96,7 @@ struct ApplyWorkspace : Workspace {
 template <class Scalar, class Space>
 std::unique_ptr<Workspace> FactoredInverse<Scalar, Space>::make_workspace(const Space& space,
                                                                           int num_vectors) const {
-  if (m_rows_only) throw std::logic_error(this->name() + ": make_workspace with rows alone");
+  if (m_rows_only) throw std::logic_error(this->name() + ": make_workspace after keep_rows_only");
   auto workspace = std::make_unique<impl::factored_inverse::ApplyWorkspace<Scalar, Space>>();
   workspace->gx = allocate<MultiVector<Scalar, Space>>(space, "prekond::factored_inverse::apply::gx",
                                                        this->num_rows(), num_vectors);
@@ -106,7 +106,7 @@ std::unique_ptr<Workspace> FactoredInverse<Scalar, Space>::make_workspace(const 
 template <class Scalar, class Space>
 MultiVectorView<const Scalar, Space> FactoredInverse<Scalar, Space>::multiply_lower(
     const Space& space, MultiVectorView<const Scalar, Space> x, Workspace& workspace) const {
-  if (m_rows_only) throw std::logic_error(this->name() + ": apply with rows alone");
+  if (m_rows_only) throw std::logic_error(this->name() + ": apply after keep_rows_only");
   const auto& gx = static_cast<impl::factored_inverse::ApplyWorkspace<Scalar, Space>&>(workspace).gx;
   if (x.extent(1) > gx.extent(1))
     throw std::logic_error(this->name() + ": the workspace was made for fewer vectors");
@@ -133,7 +133,7 @@ void FactoredInverse<Scalar, Space>::apply_add_step(const Space& space,
 template <class Scalar, class Space>
 void FactoredInverse<Scalar, Space>::store_factors(const Space& space, const matrix_type& lower,
                                                    const matrix_type& upper_transposed, StoredAs as,
-                                                   Report& report, impl::MemoryMeter& meter) {
+                                                   Report& report) {
   using Stored = StoredMatrix<Scalar, Space>;
   impl::factored_inverse::check_finite<Scalar, Space>(space, lower, upper_transposed, report);
   if (m_rows_only) {
@@ -145,10 +145,9 @@ void FactoredInverse<Scalar, Space>::store_factors(const Space& space, const mat
     report.apply_flops =
         2.0 * flops_of_scalar<Scalar> * static_cast<double>(lower.nnz() + upper_transposed.nnz());
     report.bytes = m_lower.bytes() + m_upper.bytes();
-    report.setup_bytes = meter.peak();
     return;
   }
-  // Of complex matrices only Hermitian ones have an algorithm: the second factor is G^H.
+  // Complex matrices are Hermitian here: the second factor is G^H.
   const auto upper = conjugate_transpose<Scalar, Space>(space, upper_transposed);
   const bool two = upper_transposed.values.data() != lower.values.data();
   // G_L = D_L H_L and G_U = H_U D_U, the roundings by rows of G_L and of G_U^T: H_L takes both scales.
@@ -162,13 +161,6 @@ void FactoredInverse<Scalar, Space>::store_factors(const Space& space, const mat
   report.nnz = lower.nnz() + (two ? upper.nnz() : 0);
   report.apply_flops = 2.0 * flops_of_scalar<Scalar> * static_cast<double>(lower.nnz() + upper.nnz());
   report.bytes = stored_lower.bytes() + stored_upper.bytes();
-  const std::int64_t values =
-      impl::MemoryMeter::bytes_of(lower.values) + impl::MemoryMeter::bytes_of(upper.values);
-  meter.pass(transpose_bytes<Scalar, Space>(space, upper_transposed));
-  if (!stored_lower.is_full() || as.format != MatrixFormat::csr)
-    meter.pass(report.bytes + values - lower.bytes() - upper.bytes() +
-               impl::MemoryMeter::bytes_of(own_scale));
-  report.setup_bytes = meter.peak();
   m_lower = stored_lower;
   m_upper = stored_upper;
 }

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/core/error.hpp>
 #include <prekond/core/scalar.hpp>
-#include <prekond/pattern/threshold.hpp>
+#include <prekond/pattern/impl/threshold.hpp>
 #include <prekond/precond/impl/static_pattern_inverse.hpp>
 
 #include "core/instantiate.hpp"
-#include "precond/setup/checks.hpp"
+#include "precond/setup/check_pattern.hpp"
 
 #include <utility>
 

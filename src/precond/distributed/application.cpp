@@ -5,8 +5,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "core/concurrent_words.hpp"
 #include "core/instantiate.hpp"
-#include "core/relaxed_words.hpp"
 
 namespace prekond::impl::distributed {
 namespace {
@@ -27,7 +27,7 @@ struct MarkUsed {
     if ((row >= 0) != by_rows) return;
     for (std::size_t k = graph.row_ptrs(place); k < graph.row_ptrs(place + 1); ++k) {
       const int col = sources(graph.col_idxs(k));
-      if (by_rows && col < 0) store_relaxed(used(~col), 1);
+      if (by_rows && col < 0) concurrent_store(used(~col), 1);
       if (!by_rows && col >= 0) used(~row) = 1;
     }
   }

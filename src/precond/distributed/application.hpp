@@ -9,7 +9,7 @@
 #include <memory>
 
 #include "precond/distributed/overlap.hpp"
-#include "precond/storage/found_matrices.hpp"
+#include "precond/storage/matrices_of_method.hpp"
 
 namespace prekond::impl::distributed {
 

@@ -14,7 +14,7 @@
 #include "precond/distributed/application.hpp"
 #include "precond/distributed/overlap.hpp"
 #include "precond/distributed/scaled_matrix.hpp"
-#include "precond/storage/found_matrices.hpp"
+#include "precond/storage/matrices_of_method.hpp"
 
 namespace prekond {
 namespace {

@@ -52,12 +52,12 @@ void DenseInverse<Scalar, Space>::symbolic(const Space& space, const BlockValues
                                                       SliceSize<Space>{places_of(m_subdomains)});
   m_slice_ptrs = slice_ptrs;
   m_bytes = numbers * size_of(m_options.storage, sizeof(Scalar));
-  if (m_bytes > static_cast<std::size_t>(m_options.inverse_bytes))
+  if (m_bytes > static_cast<std::size_t>(m_options.memory_budget))
     throw InputError(
         "local = dense: the inverses of blocks of up to " + std::to_string(m_subdomains.largest) +
         " rows take " + std::to_string(m_bytes) +
-        " bytes; local.inverse_bytes = " + std::to_string(m_options.inverse_bytes) +
-        " are allowed. Choose smaller blocks, or set local.inverse_bytes = " + std::to_string(m_bytes));
+        " bytes; local.memory_budget = " + std::to_string(m_options.memory_budget) +
+        " are allowed. Choose smaller blocks, or set local.memory_budget = " + std::to_string(m_bytes));
   Kokkos::parallel_reduce(
       "prekond::block::symbolic::sum_powers",
       Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, m_subdomains.count()),
@@ -98,14 +98,13 @@ void DenseInverse<Scalar, Space>::invert(const Space& space, const BlockValues<S
     Vector<char, Space> slab;
     Vector<int, Space> fetched;
     if (is_host_space<Space> || bytes > DenseTuning::scratch_limit) {
-      const auto budget = static_cast<std::size_t>(m_options.slab_bytes) / bytes;
+      const auto budget = static_cast<std::size_t>(m_options.workspace_budget) / bytes;
       const std::size_t most = is_host_space<Space> ? static_cast<std::size_t>(concurrency(space))
                                                     : std::size_t(DenseTuning::max_slab_teams);
       teams = static_cast<int>(std::max<std::size_t>(1, std::min({budget, most, std::size_t(count)})));
       slab = allocate<Vector<char, Space>>(space, "prekond::block::numeric::slab",
                                            bytes * static_cast<std::size_t>(teams));
       fetched = allocate_zero<Vector<int, Space>>(space, "prekond::block::numeric::next", 1);
-      next.setup_bytes = static_cast<std::int64_t>(slab.span());
       by_teams.slab = slab;
       by_teams.next = fetched;
     }
@@ -135,7 +134,6 @@ void DenseInverse<Scalar, Space>::numeric(const Space& space, const BlockValues<
   report.breakdowns = breakdowns_of(counted, "");
   if (report.breakdowns.count > 0)
     report.breakdowns.action = std::to_string(counts(1)) + " singular blocks fell back to their diagonals";
-  report.setup_bytes = next.setup_bytes;
   report.nnz = static_cast<std::int64_t>(m_squares);
   report.apply_flops = 2 * m_squares;
   report.numeric_flops = 2 * m_cubes;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-#include <prekond/precond/local_methods.hpp>
+#include <prekond/precond/impl/local_methods.hpp>
 
 #include "precond/domain/local_method.hpp"
 #include "precond/setup/breakdown_counter.hpp"
@@ -45,7 +45,6 @@ class DenseInverse : public LocalMethod<Scalar, Space> {
     Vector<unsigned char, Space> values;
     Vector<ScaleExponents, Space> exponents;
     bool is_symmetric = true;
-    std::int64_t setup_bytes = 0;
   };
 
   template <int Panel>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/core/error.hpp>
-#include <prekond/precond/registry.hpp>
+#include <prekond/precond/impl/registered_methods.hpp>
 
 #include "core/instantiate.hpp"
 #include "precond/domain/local_method.hpp"
@@ -16,22 +16,22 @@ using Rows = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
 
 template <class Scalar, class Space>
 struct GatherRows {
-  Transfer<Space> transfer;
+  VectorView<const int, Space> from;
   MultiVectorView<const Scalar, Space> x;
   MultiVectorView<Scalar, Space> places;
   KOKKOS_FUNCTION void operator()(std::int64_t k) const {
-    const int row = transfer.source(static_cast<int>(k));
+    const int row = from(k);
     for (std::size_t v = 0; v < x.extent(1); ++v) places(k, v) = x(row, v);
   }
 };
 
 template <class Scalar, class Space>
 struct ScatterRows {
-  Transfer<Space> transfer;
+  VectorView<const int, Space> to;
   MultiVectorView<const Scalar, Space> places;
   MultiVectorView<Scalar, Space> y;
   KOKKOS_FUNCTION void operator()(std::int64_t k) const {
-    const int row = transfer.target(static_cast<int>(k));
+    const int row = to(k);
     if (row < 0) return;
     for (std::size_t v = 0; v < y.extent(1); ++v) y(row, v) = places(k, v);
   }
@@ -45,12 +45,12 @@ struct VectorsOfPlaces : LayoutWorkspace {
   MultiVector<Scalar, Space> y;
 };
 
-/// Any preconditioner, whose matrix is the block-diagonal one: one setup and one application for all blocks.
+/// A preconditioner of the block-diagonal matrix: one setup and one application for all blocks.
 template <class Scalar, class Space>
 class RegisteredMethod : public LocalMethod<Scalar, Space> {
  public:
   explicit RegisteredMethod(const MethodChoice& choice)
-      : m_method(create_preconditioner<Scalar, Space>(choice.name, choice.options)) {}
+      : m_method(make_registered_method<Scalar, Space>(choice, "local method")) {}
 
   void symbolic(const Space& space, const BlockValues<Scalar, Space>& values) override {
     const Matrix matrix = copy(space, values);
@@ -70,15 +70,13 @@ class RegisteredMethod : public LocalMethod<Scalar, Space> {
     } catch (const InputError& error) {
       if (error.row() < 0) throw;
       const std::int64_t row = row_of(error.row());
-      throw InputError(std::string(error.what()) +
-                           " (a row of the blocks one behind the other; in the matrix it is row " +
+      throw InputError(std::string(error.what()) + " (a row of the block-diagonal matrix; in A it is row " +
                            std::to_string(row + 1) + ")",
                        row);
     }
     const Report& own = m_method->report();
     report.nnz = own.nnz;
     report.bytes = own.bytes;
-    report.setup_bytes = own.setup_bytes + matrix.bytes();
     report.numeric_flops = own.numeric_flops;
     report.apply_flops = own.apply_flops;
     report.pattern_kept = own.pattern_kept;
@@ -103,18 +101,23 @@ class RegisteredMethod : public LocalMethod<Scalar, Space> {
         own_workspace<VectorsOfPlaces<Scalar, Space>>(workspace, m_num_places, m_largest, m_method->name());
     if (x.extent(1) > own.x.extent(1))
       throw std::logic_error(m_method->name() + ": the workspace was made for fewer vectors");
-    const MultiVectorView<Scalar, Space> from(own.x.data(), own.x.extent(0), x.extent(1)),
-        to(own.y.data(), own.y.extent(0), x.extent(1));
-    Kokkos::parallel_for("prekond::block::apply::gather", Rows<Space>(space, 0, m_num_places),
-                         GatherRows<Scalar, Space>{transfer, x, from});
-    m_method->apply(space, from, to, *own.inner);
+    const MultiVectorView<Scalar, Space> gathered(own.x.data(), own.x.extent(0), x.extent(1)),
+        solution(own.y.data(), own.y.extent(0), x.extent(1));
+    MultiVectorView<const Scalar, Space> of_blocks = x;
+    if (transfer.from.extent(0) > 0) {
+      Kokkos::parallel_for("prekond::block::apply::gather", Rows<Space>(space, 0, m_num_places),
+                           GatherRows<Scalar, Space>{transfer.from, x, gathered});
+      of_blocks = gathered;
+    }
+    if (transfer.to.extent(0) == 0) return m_method->apply(space, of_blocks, y, *own.inner);
+    m_method->apply(space, of_blocks, solution, *own.inner);
     Kokkos::parallel_for("prekond::block::apply::scatter", Rows<Space>(space, 0, m_num_places),
-                         ScatterRows<Scalar, Space>{transfer, to, y});
+                         ScatterRows<Scalar, Space>{transfer.to, solution, y});
   }
 
   Properties properties() const override {
     Properties properties = m_method->properties();
-    properties.factors_in_order = false;  // of blocks, whose rows a partition has chosen
+    properties.factors_in_order = false;  // a partition has chosen the order of the rows
     return properties;
   }
   void set_listener(const typename LocalMethod<Scalar, Space>::Listener& listener) override {

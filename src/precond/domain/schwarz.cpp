@@ -48,7 +48,9 @@ Properties Schwarz<Scalar, Space>::properties() const {
 
 template <class Scalar, class Space>
 void Schwarz<Scalar, Space>::set_partition(const Space& space, const VectorView<const int, Space>& part) {
-  m_given = impl::block::copy_partition<Space>(space, part);
+  m_given = allocate<Vector<int, Space>>(space, "prekond::block::partition", part.extent(0));
+  Kokkos::deep_copy(space, m_given, part);
+  space.fence("prekond::block::set_partition");  // the user's array may be freed
 }
 
 template <class Scalar, class Space>
@@ -77,13 +79,10 @@ std::unique_ptr<Workspace> Schwarz<Scalar, Space>::make_workspace(const Space& s
 
 template <class Scalar, class Space>
 void Schwarz<Scalar, Space>::symbolic_step(const Space& space, const matrix_source& source) {
-  m_solver = std::make_unique<Solver>(
-      space, source,
-      impl::block::SubdomainOptions<Space>{m_options.name, m_options, m_options.overlap, m_given},
-      [this](const std::string& text) {
-        Report none;
-        this->tell(text, none);
-      });
+  m_solver = std::make_unique<Solver>(space, source, m_options, m_given, [this](const std::string& text) {
+    Report none;
+    this->tell(text, none);
+  });
 }
 
 template <class Scalar, class Space>

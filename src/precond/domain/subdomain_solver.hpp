@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// What block_jacobi and schwarz have in common: rows in subdomains, and a local method for their matrices.
+/// The rows of a matrix in subdomains, and a local method for the blocks.
 #include <prekond/core/error.hpp>
 #include <prekond/matrix/matrix_source.hpp>
-#include <prekond/pattern/symmetrize.hpp>
-#include <prekond/precond/local_methods.hpp>
+#include <prekond/pattern/impl/symmetrize.hpp>
+#include <prekond/precond/schwarz.hpp>
 
 #include "precond/domain/local_method.hpp"
 
@@ -17,45 +17,27 @@
 
 namespace prekond::impl::block {
 
-/// How a preconditioner's subdomains are made.
-template <class Space>
-struct SubdomainOptions {
-  std::string name;  ///< the preconditioner's, in messages
-  BlockMethodOptions blocks;
-  int overlap = 0;
-  Vector<int, Space> given;  ///< the user's partition; empty: by the options
-};
-
-/// The user's partition, kept. Fences.
-template <class Space>
-Vector<int, Space> copy_partition(const Space& space, const VectorView<const int, Space>& part) {
-  const auto copy = allocate<Vector<int, Space>>(space, "prekond::block::partition", part.extent(0));
-  Kokkos::deep_copy(space, copy, part);
-  space.fence("prekond::block::set_partition");  // the user's may go away
-  return copy;
-}
-
 template <class Scalar, class Space>
 class SubdomainSolver {
  public:
   using matrix_source = MatrixSource<Scalar, Space>;
   using Listener = typename LocalMethod<Scalar, Space>::Listener;
 
-  /// Looks at the pattern. Fences.
-  SubdomainSolver(const Space& space, const matrix_source& source, const SubdomainOptions<Space>& options,
-                  const Listener& listener)
-      : m_name(options.name), m_local(create_local_method<Scalar, Space>(options.blocks.local)) {
+  /// Makes the subdomains from the pattern. `given`: the user's partition; empty: by the options. Fences.
+  SubdomainSolver(const Space& space, const matrix_source& source, const SchwarzOptions& options,
+                  const Vector<int, Space>& given, const Listener& listener)
+      : m_local(create_local_method<Scalar, Space>(options.local)) {
     m_local->set_listener(listener);
     const CsrGraphView<Space> pattern = source.csr();
-    const bool by_graph = options.given.extent(0) == 0 && uses_graph(options.blocks.partition);
+    const bool by_graph = given.extent(0) == 0 && uses_graph(options.partition);
     CsrGraph<Space> graph;
     if (by_graph || options.overlap > 0) graph = symmetrize<Space>(space, pattern);
-    m_partition = make_partition(space, source, graph, options);
+    m_partition = make_partition(space, source, graph, options, given);
     if (by_graph) m_edges = count_edges<Space>(space, graph, m_partition);
     m_by_graph = by_graph;
     const Subdomains<Space> subdomains =
         options.overlap > 0
-            ? overlapping_subdomains<Space>(space, graph, m_partition, options.overlap, options.name)
+            ? overlapping_subdomains<Space>(space, graph, m_partition, options.overlap, SchwarzOptions::name)
             : disjoint_subdomains<Space>(space, m_partition);
     m_blocks = extract_blocks<Space>(space, pattern, subdomains);
     if (pattern.num_rows > 0) m_local->symbolic(space, {m_blocks, source.csr().values});
@@ -63,7 +45,7 @@ class SubdomainSolver {
 
   void numeric(const Space& space, const CsrView<Scalar, Space>& a, Report& report) {
     if (a.nnz() != m_blocks.nnz_of_a)
-      throw InputError(m_name + ": numeric was given " + std::to_string(a.nnz()) + " entries, symbolic " +
+      throw InputError("schwarz: numeric was given " + std::to_string(a.nnz()) + " entries, symbolic " +
                        std::to_string(m_blocks.nnz_of_a) + "; call symbolic again");
     m_local->numeric(space, {m_blocks, a.values}, report);
     report.bytes += bytes();
@@ -75,7 +57,7 @@ class SubdomainSolver {
   const Subdomains<Space>& subdomains() const { return m_blocks.subdomains; }
   const Partition<Space>& partition() const { return m_partition; }
 
-  /// From rows to rows: each from its own part.
+  /// From rows to rows, each by its own part.
   Transfer<Space> to_rows() const {
     if (subdomains().is_identity) return {};
     return {subdomains().rows, subdomains().owned};
@@ -89,29 +71,27 @@ class SubdomainSolver {
   }
 
   static Partition<Space> make_partition(const Space& space, const matrix_source& source,
-                                         const CsrGraph<Space>& graph,
-                                         const SubdomainOptions<Space>& options) {
+                                         const CsrGraph<Space>& graph, const SchwarzOptions& options,
+                                         const Vector<int, Space>& given) {
     const CsrGraphView<Space> pattern = source.csr();
-    const BlockPartitionOptions& blocks = options.blocks;
-    if (options.given.extent(0) > 0) {
-      if (static_cast<std::int64_t>(options.given.extent(0)) != pattern.num_rows)
-        throw InputError(options.name + ": the partition given has " +
-                         std::to_string(options.given.extent(0)) + " rows, the matrix " +
-                         std::to_string(pattern.num_rows));
-      return partition_by_numbers<Space>(space, options.given);
+    if (given.extent(0) > 0) {
+      if (static_cast<std::int64_t>(given.extent(0)) != pattern.num_rows)
+        throw InputError("schwarz: the partition given has " + std::to_string(given.extent(0)) +
+                         " rows, the matrix " + std::to_string(pattern.num_rows));
+      return partition_by_numbers<Space>(space, given);
     }
-    if (blocks.partition == PartitionMethod::supervariables)
-      return partition_supervariables<Space>(space, pattern, blocks.max_block_size,
+    if (options.partition == PartitionMethod::supervariables)
+      return partition_supervariables<Space>(space, pattern, options.max_block_size,
                                              source.unknowns_per_node());
-    const std::int64_t size = blocks.block_size.value_or(1);
+    const std::int64_t size = options.block_size.value_or(1);
     const std::int64_t parts =
-        blocks.num_blocks > 0 ? blocks.num_blocks : (pattern.num_rows + size - 1) / size;
-    const bool by_graph = uses_graph(blocks.partition);
+        options.num_blocks > 0 ? options.num_blocks : (pattern.num_rows + size - 1) / size;
+    const bool by_graph = uses_graph(options.partition);
     return partition_graph<Space>(space, by_graph ? CsrGraphView<Space>(graph) : pattern, parts,
-                                  blocks.partition);
+                                  options.partition);
   }
 
-  /// Of what the partition and the blocks keep, each array once: some of them share theirs.
+  /// Bytes of the partition and the blocks, each array once: some of them are shared.
   std::int64_t bytes() const {
     std::vector<const void*> seen;
     std::int64_t sum = 0;
@@ -134,7 +114,7 @@ class SubdomainSolver {
     std::snprintf(
         share, sizeof(share), "%.3g %%",
         m_blocks.nnz_of_a > 0 ? 100.0 * double(m_blocks.pattern.nnz()) / double(m_blocks.nnz_of_a) : 100.0);
-    std::string text = m_name + ": " + std::to_string(subdomains().count()) + " blocks of up to " +
+    std::string text = "schwarz: " + std::to_string(subdomains().count()) + " blocks of up to " +
                        std::to_string(subdomains().largest) + " rows, with " + share +
                        " of the matrix's entries";
     if (subdomains().num_places > subdomains().num_rows)
@@ -156,7 +136,6 @@ class SubdomainSolver {
     return text;
   }
 
-  std::string m_name;
   std::unique_ptr<LocalMethod<Scalar, Space>> m_local;
   Partition<Space> m_partition;
   DiagonalBlocks<Space> m_blocks;

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/core/error.hpp>
 #include <prekond/precond/amg.hpp>
-#include <prekond/precond/chebyshev.hpp>
-#include <prekond/precond/registry.hpp>
 #include "pattern/fingerprint.hpp"
 
 #include "core/instantiate.hpp"
@@ -13,26 +11,6 @@
 #include <utility>
 
 namespace prekond {
-
-template <class Space>
-MethodTable smoother_table() {
-  return method_table(preconditioner_registry<double, Space>(), "smoother");
-}
-
-// The registry has amg in it: while its lines are made, with the default options, it is not there to be
-// asked.
-template <class Space>
-Properties smoother_properties(const MethodChoice& choice) {
-  if (choice.name == AmgOptions::default_smoother) {
-    ChebyshevOptions options;
-    OptionFields::of(options).set(choice.options, choice.name);
-    return options.properties();
-  }
-  const auto configurator =
-      find_line(preconditioner_registry<double, Space>(), choice.name, "smoother").configure();
-  configurator->fields().set(choice.options, choice.name);
-  return configurator->properties();
-}
 
 template <class Scalar, class Space>
 Amg<Scalar, Space>::Amg(const AmgOptions& options) : m_options(resolved(options)) {}
@@ -97,9 +75,5 @@ void Amg<Scalar, Space>::apply_step(const Space& space, MultiVectorView<const Sc
 
 #define PREKOND_AMG(Scalar, Space) template class Amg<Scalar, Space>;
 PREKOND_INSTANTIATE(PREKOND_AMG)
-#define PREKOND_SMOOTHER_TABLE(Space)           \
-  template MethodTable smoother_table<Space>(); \
-  template Properties smoother_properties<Space>(const MethodChoice&);
-PREKOND_INSTANTIATE_SPACES(PREKOND_SMOOTHER_TABLE)
 
 }  // namespace prekond

@@ -52,8 +52,8 @@ ClassicalTransfer<Space> find_classical(const Space& space, const CsrView<Scalar
   result.points = pmis<Space>(space, result.strong);
   if (!aggressive || result.points.count == 0) return result;
   result.first = result.points;
-  result.points =
-      pmis_of_coarse<Space>(space, result.strong, result.first, std::int64_t(1) << 40, options.slab_bytes);
+  result.points = pmis_of_coarse<Space>(space, result.strong, result.first, std::int64_t(1) << 40,
+                                        options.workspace_budget);
   return result;
 }
 

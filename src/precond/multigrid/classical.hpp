@@ -9,7 +9,7 @@
 
 namespace prekond::impl::amg {
 
-/// What a level has of the way to the next coarser one by classical coarsening, and what a later numeric
+/// A level's step to the next coarser one by classical coarsening, with the parts that a later numeric
 /// phase keeps: patterns, no values.
 template <class Space>
 struct ClassicalTransfer {
@@ -31,8 +31,8 @@ ClassicalTransfer<Space> find_classical(const Space& space, const CsrView<Scalar
                                         const Vector<int, Space>& unknown_of, const AmgOptions& options,
                                         bool aggressive);
 
-/// P of the coarsening that was found: `interpolation`. Of an aggressive one P_1 P_2, cut as the factors are:
-/// P_1 interpolates from `first`, and P_2, in the rows of `first` alone, from `points`.
+/// P of the coarsening that was found: `interpolation`. An aggressive one has P_1 P_2, cut as the factors
+/// are: P_1 interpolates from `first`, and P_2, which has only the rows of `first`, from `points`.
 template <class Scalar, class Space>
 CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> classical_prolongator(
     const Space& space, const CsrView<Scalar, Space>& a, const AmgOptions& options,

@@ -4,7 +4,7 @@
 #include "precond/multigrid/hierarchy.hpp"
 
 #include "core/instantiate.hpp"
-#include "precond/setup/first_columns.hpp"
+#include "precond/setup/workspace_columns.hpp"
 
 namespace prekond::impl::amg {
 namespace {
@@ -151,7 +151,7 @@ void Hierarchy<Scalar, Space>::two_steps(const Space& space, std::size_t l, View
                        TakeBothSteps<Scalar, Space>{scalars, c, x});
 }
 
-/// x <- x + omega M^-1 (b - A x), so many times; the first from x = 0 where `from_zero`.
+/// Does `sweeps` steps x <- x + omega M^-1 (b - A x); the first begins with x = 0 where `from_zero`.
 template <class Scalar, class Space>
 void Hierarchy<Scalar, Space>::smooth(const Space& space, std::size_t l, ConstView b, View x, int sweeps,
                                       bool from_zero, CycleWorkspace<Scalar, Space>& workspace) const {

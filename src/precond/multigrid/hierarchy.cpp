@@ -5,14 +5,14 @@
 
 #include <prekond/core/error.hpp>
 #include <prekond/krylov/lanczos.hpp>
-#include <prekond/precond/impl/polynomial_preconditioner.hpp>
-#include <prekond/precond/registry.hpp>
+#include <prekond/precond/impl/registered_methods.hpp>
+#include <prekond/precond/polynomial.hpp>
 #include "matrix/borrowed.hpp"
 #include "matrix/filter_entries.hpp"
 #include "precond/multigrid/unknowns_per_node.hpp"
 
 #include "core/instantiate.hpp"
-#include "precond/multigrid/candidates.hpp"
+#include "precond/multigrid/relaxed_candidates.hpp"
 #include "precond/multigrid/truncation.hpp"
 #include "precond/storage/stored_operator.hpp"
 
@@ -20,7 +20,6 @@
 #include <cmath>
 #include <initializer_list>
 #include <limits>
-#include <set>
 
 namespace prekond::impl::amg {
 namespace {
@@ -39,11 +38,11 @@ double largest_sum_in(Storage storage) {
   return storage == Storage::half ? 0x1p14 : 0x1p64;
 }
 
-/// Smoothers whose I - M^-1 A has its spectrum in (-1, 1) by their making: an eigenvalue to damp them by is
-/// not looked for, which would take ten more applications and products.
-bool converges_alone(const std::string& name) {
-  static const std::set<std::string> names = {"chebyshev", "ls_polynomial", "neumann", "multicolor_ssor"};
-  return names.count(name) > 0;
+/// Whether a smoother's I - M^-1 A has its spectrum in (-1, 1) as it is made, as that of a polynomial has.
+/// The eigenvalue to damp it by is not looked for then, which would take ten more applications and products.
+template <class Scalar, class Space>
+bool needs_no_damping(const MatrixPreconditioner<Scalar, Space>& smoother) {
+  return dynamic_cast<const PolynomialPreconditioner<Scalar, Space>*>(&smoother) != nullptr;
 }
 
 /// Smoothers whose M is diag(A) unless an option says otherwise.
@@ -72,7 +71,7 @@ struct ShiftDiagonal {
 template <class Space>
 using Rows = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
 
-/// A copy; of the values alone where the pattern is there already.
+/// A copy, which has only new values where the pattern is there already.
 template <class Scalar, class Space>
 Matrix<Scalar, Space> own_copy(const Space& space, const CsrView<Scalar, Space>& a,
                                const Matrix<Scalar, Space>& pattern = {}) {
@@ -217,8 +216,8 @@ Storage Hierarchy<Scalar, Space>::storage_of(const Level<Scalar, Space>& level, 
   return Storage::full;
 }
 
-/// What applications read of A, and Lanczos's method. `old`: the level of the same pattern before, whose
-/// format and layout are taken again.
+/// Stores the matrix that applications and Lanczos's method read. `old`: the level of the same pattern
+/// before, whose format and layout are taken again.
 template <class Scalar, class Space>
 void Hierarchy<Scalar, Space>::store(const Space& space, Level<Scalar, Space>& level,
                                      const Level<Scalar, Space>* old, Report& report) const {
@@ -257,7 +256,7 @@ void Hierarchy<Scalar, Space>::store(const Space& space, Level<Scalar, Space>& l
                                           {storage, MatrixFormat::csr});
 }
 
-/// What applications read of P and P^T.
+/// Stores the matrices P and P^T that applications read.
 template <class Scalar, class Space>
 void Hierarchy<Scalar, Space>::store_transfer(const Space& space, Level<Scalar, Space>& level,
                                               const Level<Scalar, Space>* old) const {
@@ -285,7 +284,7 @@ void Hierarchy<Scalar, Space>::tell_polynomial(const Level<Scalar, Space>& level
   };
   KnownMatrix<Scalar, Space> known;
   if (!says({"storage", "storage_format"})) known.a = level.a;
-  if (choice.name == "chebyshev" &&
+  if (polynomial->options().is_chebyshev() &&
       !says({"scaling", "bounds", "lanczos_steps", "lambda_min", "lambda_max", "boost"}))
     known.lambda_max = level.lambda;
   polynomial->set_known(known);
@@ -295,7 +294,7 @@ template <class Scalar, class Space>
 void Hierarchy<Scalar, Space>::set_up_method(const Space& space, Level<Scalar, Space>& level,
                                              const MethodChoice& choice, const Level<Scalar, Space>* old,
                                              Report& report) const {
-  level.smoother = old ? old->smoother : create_preconditioner<Scalar, Space>(choice.name, choice.options);
+  level.smoother = old ? old->smoother : make_registered_method<Scalar, Space>(choice, "smoother");
   tell_polynomial(level, choice);
   const Matrix<Scalar, Space> exact =
       level.is_exact ? shifted<Scalar, Space>(space, level.matrix) : Matrix<Scalar, Space>();
@@ -320,7 +319,7 @@ void Hierarchy<Scalar, Space>::set_smoother(const Space& space, Level<Scalar, Sp
   level.omega = m_options.smoother_damping;
   if (level.omega > 0) return;
   level.omega = 1;
-  if (!level.smoother->is_symmetric() || converges_alone(level.smoother->name())) return;
+  if (!level.smoother->is_symmetric() || needs_no_damping(*level.smoother)) return;
   if (level.lambda > 0 && is_of_the_diagonal(m_options.smoother)) {
     level.omega = std::min(1.0, HierarchyTuning::damping / level.lambda);
     return;

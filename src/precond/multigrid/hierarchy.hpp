@@ -20,7 +20,7 @@ namespace prekond::impl::amg {
 template <class Space>
 inline constexpr bool products_by_blocks = !is_host_space<Space>;
 
-/// What a level has of the way to the next coarser one, and what a later numeric phase keeps of it.
+/// A level's step to the next coarser one, with the parts that a later numeric phase keeps.
 template <class Scalar, class Space>
 struct Transfer {
   Matrix<Scalar, Space> q;                     ///< the tentative prolongator

@@ -3,7 +3,7 @@
 #include "precond/multigrid/interpolation.hpp"
 
 #include <prekond/core/scalar.hpp>
-#include <prekond/pattern/threshold.hpp>
+#include <prekond/pattern/impl/threshold.hpp>
 #include <prekond/sparse_product/spgemm.hpp>
 #include "matrix/filter_entries.hpp"
 #include "matrix/find_entry.hpp"
@@ -60,7 +60,7 @@ struct ReadInfluences {
 
 /// The entries of E and B in the pattern of the strong influences with a diagonal: of coarse rows the
 /// diagonal; of fine ones in E fine columns, the diagonal among them, in B coarse ones. Unconnected rows have
-/// the diagonal alone there, which is in neither.
+/// only the diagonal there, which is in neither.
 template <class Space>
 struct IsOfFactor {
   CsrGraphView<Space> strong;

@@ -11,7 +11,7 @@
 
 namespace prekond::impl::amg {
 
-/// What interpolation reads of A.
+/// The parts of A that interpolation reads.
 template <class Scalar, class Space>
 struct Influences {
   CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> strong;  ///< a_ij of strong influences
@@ -55,11 +55,11 @@ struct InterpolationTarget {
 ///   and C
 /// and a coarse one e_ii = b_ii = 1, so that P is the identity there:
 ///   p_ij = -1 / D_i (a_ij + sum_{k in S_i and F} a_ik a_kj / (q_k + a_ki)).
-/// It differs from extended+i in that q_k has the strong influences of k alone, and all of them, and weak
+/// It differs from extended+i in that q_k has only the strong influences of k, and all of them, and weak
 /// entries are never in the interpolation. a_ik of k with q_k + a_ki = 0 is added to D_i. Where D_i has not
 /// the sign that makes the row's sum positive, it is the number that makes it 1. Rows of constants are kept
 /// where the row of A has the sum 0. Unconnected rows, and fine ones that have no coarse vertex within two
-/// strong influences, are empty: the smoother alone serves them.
+/// strong influences, are empty: only the smoother serves them.
 ///
 /// The patterns are found where `patterns` is empty, and else kept, that of P too: what is cut does not
 /// depend on the new values then. Cost: three readings of the strong influences with a binary search an
@@ -73,7 +73,7 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> interpolation(
     const Space& space, const Influences<Scalar, Space>& influences, const InterpolationTarget<Space>& target,
     int most, const SpgemmOptions& products, InterpolationPatterns<Space>& patterns);
 
-/// Of each row of W the `most` largest entries that are not zero, times a number that keeps the row's sum
+/// In each row of W the `most` largest entries that are not zero, times a number that keeps the row's sum
 /// where that is possible; `pattern` is found where it is empty, and else kept.
 template <class Scalar, class Space>
 CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> cut_rows(const Space& space,

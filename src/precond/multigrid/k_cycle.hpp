@@ -36,9 +36,9 @@ struct KFactors {
   Scalar of_c = 0, of_d = 0;
 };
 
-/// rho2 = beta - gamma^2 / rho1 is what d has beside c, squared: where rounding has left nothing of it, the
-/// first step stands alone. With minimal residuals (A d, A c) = (A c, A d); with conjugate gradients A is
-/// symmetric.
+/// rho2 = beta - gamma^2 / rho1 is the square of d's part orthogonal to c. Where rounding has left nothing of
+/// it, there is only the first step. With minimal residuals (A d, A c) = (A c, A d); with conjugate gradients
+/// A is symmetric.
 template <class Scalar>
 KOKKOS_FUNCTION KFactors<Scalar> both_steps(const Scalar* s) {
   const Scalar first = first_step(s), beta = s[KScalars::beta], gamma = s[KScalars::gamma];

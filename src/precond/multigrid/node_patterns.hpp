@@ -12,7 +12,7 @@ namespace prekond::impl::amg {
 template <class Space>
 CsrGraph<Space> membership(const Space& space, const Aggregates<Space>& aggregates);
 
-/// Patterns by nodes and aggregates. Those by rows have whole blocks.
+/// Patterns by nodes and aggregates. The patterns by rows have whole blocks.
 template <class Space>
 struct NodePatterns {
   CsrGraph<Space> prolongator;        ///< P

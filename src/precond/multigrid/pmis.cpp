@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "precond/multigrid/pmis.hpp"
-#include <prekond/pattern/symmetrize.hpp>
-#include <prekond/pattern/threshold.hpp>
+#include <prekond/pattern/impl/symmetrize.hpp>
+#include <prekond/pattern/impl/threshold.hpp>
 #include <prekond/sparse_product/spgemm.hpp>
 #include "matrix/counter_hash.hpp"
 #include "matrix/filter_entries.hpp"
@@ -10,12 +10,10 @@
 #include "core/instantiate.hpp"
 #include "core/row_teams.hpp"
 #include "precond/multigrid/renumber_columns.hpp"
+#include "precond/multigrid/vertex_lists.hpp"
 
 namespace prekond {
 namespace impl::coarsening {
-
-template <class Space>
-using Range = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
 
 /// Number of influenced vertices in the high half, the hash in the low one.
 using Measure = std::uint64_t;
@@ -38,7 +36,7 @@ struct CountInfluenced {
   }
 };
 
-/// What is read and written in the rounds.
+/// The graph and the vertices' states, which the rounds read and write.
 template <class Space>
 struct Vertices {
   CsrGraphView<Space> strong;
@@ -70,17 +68,14 @@ struct BeginRounds {
   }
 };
 
-/// The undecided vertices that are before all undecided ones that they have an edge with.
+/// Chooses the undecided vertices that are before all undecided ones that they have an edge with.
 template <class Space>
 struct Choose {
-  using Rows = RowTeams<Space>;
   Vertices<Space> vertices;
-  VectorView<const int, Space> list;
-  std::int64_t size;
+  VertexTeams<Space> teams;
 
-  KOKKOS_FUNCTION void operator()(const typename Rows::Member& team) const {
-    Rows{size}.for_each_row(team, [&](std::int64_t i) {
-      const int v = list(i);
+  KOKKOS_FUNCTION void operator()(const typename VertexTeams<Space>::Member& team) const {
+    teams.for_each_vertex(team, [&](int v) {
       const CsrGraphView<Space>& edges = vertices.edges;
       int before = 0;
       Kokkos::parallel_reduce(
@@ -95,17 +90,14 @@ struct Choose {
   }
 };
 
-/// Those are coarse, and what one of them influences is fine.
+/// Makes the chosen vertices coarse, and the undecided ones that one of them influences fine.
 template <class Space>
 struct Settle {
-  using Rows = RowTeams<Space>;
   Vertices<Space> vertices;
-  VectorView<const int, Space> list;
-  std::int64_t size;
+  VertexTeams<Space> teams;
 
-  KOKKOS_FUNCTION void operator()(const typename Rows::Member& team) const {
-    Rows{size}.for_each_row(team, [&](std::int64_t i) {
-      const int v = list(i);
+  KOKKOS_FUNCTION void operator()(const typename VertexTeams<Space>::Member& team) const {
+    teams.for_each_vertex(team, [&](int v) {
       const CsrGraphView<Space>& strong = vertices.strong;
       int coarse = 0;
       Kokkos::parallel_reduce(
@@ -125,51 +117,26 @@ struct Settle {
   }
 };
 
-/// The undecided ones of a list; of all vertices for an empty one.
 template <class Space>
-struct ListUndecided {
-  using value_type = int;
+struct IsUndecided {
   VectorView<const int, Space> state;
-  VectorView<const int, Space> before;
-  VectorView<int, Space> list;
-
-  KOKKOS_FUNCTION void operator()(std::int64_t i, int& count, bool final) const {
-    const int v = before.extent(0) > 0 ? before(i) : static_cast<int>(i);
-    if (state(v) != undecided) return;
-    if (final) list(count) = v;
-    ++count;
-  }
+  KOKKOS_FUNCTION bool operator()(int v) const { return state(v) == undecided; }
 };
 
-/// Coarse vertices get their numbers.
 template <class Space>
-struct NumberCoarse {
-  using value_type = int;
-  VectorView<int, Space> number;
-  VectorView<int, Space> coarse;
-
-  KOKKOS_FUNCTION void operator()(std::int64_t i, int& count, bool final) const {
-    if (number(i) < 0) return;
-    if (final) {
-      coarse(count) = static_cast<int>(i);
-      number(i) = count;
-    }
-    ++count;
-  }
+struct IsCoarse {
+  VectorView<const int, Space> number;
+  KOKKOS_FUNCTION bool operator()(int v) const { return number(v) >= 0; }
 };
 
-/// `result.number` is 0 or more of the coarse vertices.
+/// Gives coarse vertices their numbers. \pre `result.number` is 0 or more for them, and for no others
 template <class Space>
 void number_coarse(const Space& space, CoarseFine<Space>& result) {
   const auto n = static_cast<std::int64_t>(result.number.extent(0));
-  const auto list = allocate<Vector<int, Space>>(space, "prekond::pmis::list", n);
-  int count = 0;
-  Kokkos::parallel_scan("prekond::pmis::number", Range<Space>(space, 0, n),
-                        NumberCoarse<Space>{result.number, list}, count);
-  result.count = count;
-  result.coarse = allocate<Vector<int, Space>>(space, "prekond::pmis::coarse", count);
-  Kokkos::deep_copy(space, result.coarse, Kokkos::subview(list, std::pair<int, int>(0, count)));
-  space.fence("prekond::pmis::numbered");  // the list goes away
+  result.coarse = listed_vertices<Space>(space, "prekond::pmis::coarse", n, IsCoarse<Space>{result.number});
+  result.count = static_cast<std::int64_t>(result.coarse.extent(0));
+  Kokkos::parallel_for("prekond::pmis::number", Range<Space>(space, 0, result.count),
+                       NumberListed<Space>{result.coarse, result.number});
 }
 
 template <class Space>
@@ -181,18 +148,15 @@ int run_rounds(const Space& space, const Vertices<Space>& vertices) {
   for (int round = 0;; ++round) {
     const VectorView<const int, Space> before =
         round > 0 ? VectorView<const int, Space>(lists[(round + 1) % 2]) : VectorView<const int, Space>();
-    int left = 0;
-    Kokkos::parallel_scan("prekond::pmis::list_undecided", Range<Space>(space, 0, size),
-                          ListUndecided<Space>{vertices.state, before, lists[round % 2]}, left);
-    size = left;
+    size = list_vertices<Space>(space, "prekond::pmis::list_undecided", size,
+                                IsUndecided<Space>{vertices.state}, lists[round % 2], before);
     if (size == 0) return round;
-    const VectorView<const int, Space> list = lists[round % 2];
-    const auto teams = [&](const CsrGraphView<Space>& graph) {
-      return RowTeams<Space>::policy(space, size, size * (graph.nnz() / n + 1));
-    };
-    Kokkos::parallel_for("prekond::pmis::choose", teams(vertices.edges), Choose<Space>{vertices, list, size});
-    Kokkos::parallel_for("prekond::pmis::settle", teams(vertices.strong),
-                         Settle<Space>{vertices, list, size});
+    using Teams = VertexTeams<Space>;
+    const Teams teams{lists[round % 2], size};
+    Kokkos::parallel_for("prekond::pmis::choose", Teams::policy(space, size, vertices.edges),
+                         Choose<Space>{vertices, teams});
+    Kokkos::parallel_for("prekond::pmis::settle", Teams::policy(space, size, vertices.strong),
+                         Settle<Space>{vertices, teams});
   }
 }
 

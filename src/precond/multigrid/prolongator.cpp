@@ -3,7 +3,7 @@
 #include "precond/multigrid/prolongator.hpp"
 
 #include <prekond/krylov/lanczos.hpp>
-#include <prekond/pattern/threshold.hpp>
+#include <prekond/pattern/impl/threshold.hpp>
 #include <prekond/precond/jacobi.hpp>
 #include "core/lane_group.hpp"
 #include "matrix/filter_entries.hpp"
@@ -71,7 +71,7 @@ struct FilterValues {
   }
 
   /// That of A's k-th entry in row i of F, or the row's end: it has its place from the beginning where
-  /// nothing is dropped before it, and from the end where nothing is behind it.
+  /// nothing is dropped before it, and from the end where nothing is after it.
   KOKKOS_FUNCTION std::size_t place_in_f(std::int64_t i, std::size_t k) const {
     const std::size_t begin = f.row_ptrs(i), end = f.row_ptrs(i + 1);
     const int col = a.col_idxs(k);

@@ -21,7 +21,7 @@ template <class Scalar, class Space>
 CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> filtered_matrix(
     const Space& space, const CsrView<Scalar, Space>& a, const CsrGraph<Space>& pattern);
 
-/// What the rows of D^-1 F, D = diag(F), say of its eigenvalues.
+/// The bounds that the rows of D^-1 F, D = diag(F), give for its eigenvalues.
 struct RowSums {
   double most = 0;  ///< max_i sum_j |f_ij| / d_i, of the rows below
   std::int64_t unusable =

@@ -3,8 +3,8 @@
 #include "precond/multigrid/strength.hpp"
 #include <prekond/core/error.hpp>
 #include <prekond/matrix/bcsr_matrix.hpp>
-#include <prekond/pattern/symmetrize.hpp>
-#include <prekond/pattern/threshold.hpp>
+#include <prekond/pattern/impl/symmetrize.hpp>
+#include <prekond/pattern/impl/threshold.hpp>
 #include "core/geometric_mean.hpp"
 #include "matrix/filter_entries.hpp"
 #include "pattern/fingerprint.hpp"
@@ -192,7 +192,7 @@ template <class Scalar, class Space>
 CsrMatrix<double, int, std::size_t, typename Space::memory_space> norms_of_blocks(const Space& space,
                                                                                   CsrView<Scalar, Space> a,
                                                                                   int block_size) {
-  a.num_cols = (a.num_cols + block_size - 1) / block_size * block_size;  // to_bcsr pads square matrices alone
+  a.num_cols = (a.num_cols + block_size - 1) / block_size * block_size;  // to_bcsr pads only square matrices
   const auto blocks = to_bcsr<Scalar, Space>(space, a, block_size);
   const auto norms =
       allocate<Vector<double, Space>>(space, "prekond::strong_connections::norms", blocks.num_blocks());

@@ -53,7 +53,7 @@ template <class Space>
 CsrGraph<Space> nodes_of_whole_blocks(const Space& space, const std::type_identity_t<CsrGraphView<Space>>& a,
                                       int unknowns_per_node);
 
-/// Both graphs of nodes, for the cost of the second; columns of A behind the last node's are in a node more.
+/// Both graphs of nodes, for the cost of the second; columns of A after the last node's are in a node more.
 /// `nodes`: the first one, where A is known to have all entries of its blocks.
 template <class Scalar, class Space>
 NodeConnections<Space> node_connections(const Space& space, const CsrView<Scalar, Space>& a,

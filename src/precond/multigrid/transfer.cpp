@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// From a level to the next coarser one.
-#include <prekond/pattern/threshold.hpp>
+#include <prekond/pattern/impl/threshold.hpp>
 #include <prekond/sparse_product/spgemm.hpp>
 #include "matrix/longest_row_length.hpp"
 #include "pattern/block_rows.hpp"
@@ -161,21 +161,21 @@ void Hierarchy<Scalar, Space>::find_patterns(const Space& space, Level<Scalar, S
         level.whole && (!transfer.drops || transfer.filtered.nnz() == kept.nnz() * unknowns * unknowns);
   }
   if (unknowns == 1 && vectors == 1) return;
-  const CsrGraph<Space> p = prolongator_nodes<Space>(space, kept, members, m_options.slab_bytes);
+  const CsrGraph<Space> p = prolongator_nodes<Space>(space, kept, members, m_options.workspace_budget);
   if (longest_row_length<Space>(space, p) <= m_options.interpolation_limit())
     find_patterns_with(space, level, p);
   else
     transfer.smoothed = p;
 }
 
-/// Those that follow from P's, which is given by nodes.
+/// The patterns that follow from P's, which is given by nodes.
 template <class Scalar, class Space>
 void Hierarchy<Scalar, Space>::find_patterns_with(const Space& space, Level<Scalar, Space>& level,
                                                   const CsrGraph<Space>& prolongator) const {
   Transfer<Scalar, Space>& transfer = level.transfer;
   const int unknowns = level.unknowns, vectors = static_cast<int>(transfer.near_null_space.extent(1));
   const NodePatterns<Space> found =
-      node_patterns<Space>(space, nodes_of(level), prolongator, m_options.slab_bytes);
+      node_patterns<Space>(space, nodes_of(level), prolongator, m_options.workspace_budget);
   transfer.coarse_nodes = found.coarse;
   if constexpr (products_by_blocks<Space>) {
     transfer.p_blocks = {found.prolongator, unknowns, vectors};
@@ -236,7 +236,7 @@ void Hierarchy<Scalar, Space>::smooth_prolongator(const Space& space, Level<Scal
       blocks_of(transfer.filtered_whole, unknowns, unknowns, vectors), m_options.products());
   impl::amg::smooth_prolongator<Scalar, Space>(space, f, m_options.prolongator_damping / lambda, transfer.q,
                                                smoothed);
-  // Of single entries the pattern has just been found.
+  // The pattern of single entries has just been found.
   if (!is_known && !was_truncated &&
       longest_row_length<Space>(space, smoothed) > m_options.interpolation_limit())
     transfer.smoothed = {smoothed.num_rows, smoothed.num_cols, smoothed.row_ptrs, smoothed.col_idxs};

@@ -13,7 +13,7 @@ namespace prekond::impl::amg {
 /// Vectors of a near null space at most.
 inline constexpr int most_vectors = 32;
 
-/// Of the smoothed prolongator W the aggregates that a node's rows keep: the `most` with the largest blocks
+/// The aggregates of the smoothed prolongator W that a node's rows keep: the `most` with the largest blocks
 /// in the Frobenius norm, of equal ones the first, its own among them whatever its block is; no zero blocks,
 /// nor such that are not finite. A pattern by nodes.
 ///

@@ -13,8 +13,8 @@ namespace prekond {
 /// With s_i the number of columns that rows i - 1 and i both have, over those that either has, and m_r the
 /// mean of s_i over the rows i with i modulo d = r: d has to divide the rows, of which there are more than d;
 /// min_{r > 0} m_r >= 0.55; m_0 <= 0.6 min_{r > 0} m_r; and the aligned blocks of d x d that have entries are
-/// full to 0.68 or more on the mean. Of several d the one with the least ratio of m_0 to min_{r > 0} m_r, of
-/// equal ones the smallest. Unknowns that are not coupled with each other in a node do not show, and the
+/// full to 0.68 or more on the mean. Among several d the one with the least ratio of m_0 to min_{r > 0} m_r
+/// wins, then the smallest. Unknowns that are not coupled with each other in a node do not show, and the
 /// points of a grid that is few points wide (up to 3 with 9 or 27 points, 5 with 25) may look like unknowns.
 ///
 /// Cost: a comparison of neighbouring rows, of 256 entries at most, for eight times 840 rows at most, which

@@ -26,7 +26,7 @@ class Equioscillation {
     for (int i = 0; i < n; ++i) m_phi[i] = (2 * i + 3) * pi / (2 * n + 1);
   }
 
-  /// Newton's method in turn with a search for the maxima. False where it does not converge.
+  /// Takes turns of Newton's method and a search for the maxima. Returns false where it does not converge.
   bool solve() {
     constexpr int most = 50;
     for (int k = 0; k < most; ++k) {
@@ -67,7 +67,7 @@ class Equioscillation {
     return r * r * (t_of(phi) + m_gamma);
   }
 
-  /// Of the n + 1 equations, linearised in beta and gamma. Returns the largest change of a beta.
+  /// Solves the n + 1 equations, linearised in beta and gamma. Returns the largest change of a beta.
   Real newton_step() {
     const int size = m_n + 1;
     std::vector<std::vector<Real>> a(size, std::vector<Real>(size));
@@ -98,7 +98,7 @@ class Equioscillation {
     return largest;
   }
 
-  /// Each inner point to the maximum between its neighbours' middles, by golden sections.
+  /// Moves each inner point to the maximum between its neighbours' middles, by golden sections.
   void move_points() {
     const std::vector<Real> before = m_phi;
     const Real golden = (std::sqrt(5.0L) - 1) / 2;

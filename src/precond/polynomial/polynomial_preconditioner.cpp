@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/core/error.hpp>
-#include <prekond/core/threads.hpp>
-#include <prekond/precond/impl/polynomial_preconditioner.hpp>
+#include <prekond/core/impl/threads.hpp>
+#include <prekond/precond/polynomial.hpp>
 
 #include "core/instantiate.hpp"
 #include "core/row_teams.hpp"
+#include "precond/polynomial/polynomials.hpp"
 #include "precond/polynomial/row_kernels.hpp"
 #include "precond/polynomial/scaled_rows.hpp"
 
@@ -25,7 +26,7 @@ struct PolynomialWorkspace : Workspace {
   MultiVector<Scalar, Space> remote;  ///< entries of other ranks
 };
 
-/// Is the precision of `storage` A's own?
+/// Whether `storage` is A's own precision.
 template <class Scalar>
 bool is_full(Storage storage) {
   return storage == Storage::full ||
@@ -55,14 +56,14 @@ StoredMatrix<Scalar, Space> shared(const Space& space, const ScaledRows<Scalar, 
 /// B = D^-1 A in the rank's own columns. The entries in those of other ranks stay in full precision.
 template <class Scalar, class Space>
 StoredMatrix<Scalar, Space> stored(const Space& space, const ScaledRows<Scalar, Space>& rows,
-                                   const PolynomialSetup& setup) {
+                                   const PolynomialOptions& options) {
   scale_rows<Scalar, Space>(space, rows.remote.matrix(), rows.inverse);
   if (rows.num_rows() == 0) return {};
-  if (is_full<Scalar>(setup.storage)) {
+  if (is_full<Scalar>(options.storage)) {
     scale_rows<Scalar, Space>(space, rows.own, rows.inverse);
-    return {space, rows.own, {Storage::full, setup.storage_format}};
+    return {space, rows.own, {Storage::full, options.storage_format}};
   }
-  StoredMatrix<Scalar, Space> b(space, rows.own, {setup.storage, setup.storage_format});
+  StoredMatrix<Scalar, Space> b(space, rows.own, {options.storage, options.storage_format});
   b.multiply_rows(space, rows.inverse);
   return b;
 }
@@ -80,6 +81,8 @@ PolynomialPreconditioner<Scalar, Space>::~PolynomialPreconditioner() = default;
 
 template <class Scalar, class Space>
 void PolynomialPreconditioner<Scalar, Space>::symbolic_step(const Space&, const matrix_source&) {
+  if (m_options.kind == PolynomialKind::fourth_optimized && m_weights.empty())
+    m_weights = impl::polynomial::optimal_weights(m_options.degree + 1);
   m_b = {};
   m_remote = {};
   m_import = nullptr;
@@ -102,7 +105,7 @@ void PolynomialPreconditioner<Scalar, Space>::symbolic_over_ranks(const Space& s
 
 template <class Scalar, class Space>
 void PolynomialPreconditioner<Scalar, Space>::numeric_over_ranks(const Space& space, const Distributed& a) {
-  // What the frame would refuse on this rank, while the others go on.
+  // All ranks end together where the frame would refuse this rank's rows.
   a.together([&] {
     check_threads(space);
     if (!m_import) throw std::logic_error(this->name() + ": numeric over ranks before symbolic");
@@ -122,7 +125,7 @@ void PolynomialPreconditioner<Scalar, Space>::numeric_over_ranks(const Space& sp
   m_all_rows = nullptr;
 }
 
-/// On one rank, or collective.
+/// Collective over ranks.
 template <class Scalar, class Space>
 void PolynomialPreconditioner<Scalar, Space>::find(const Space& space, const matrix_view& view,
                                                    Report& report) {
@@ -130,15 +133,16 @@ void PolynomialPreconditioner<Scalar, Space>::find(const Space& space, const mat
   const kernels::RowsOf<Scalar, Space> a{view, m_all_rows};
   const auto known = std::exchange(m_known, {});
   const auto rows =
-      kernels::make_scaled_rows<Scalar, Space>(space, a, m_setup.scaling, known.a.num_rows() > 0, report);
-  PolynomialSetup setup = m_setup;
-  if (setup.lambda_max == 0) setup.lambda_max = known.lambda_max;
+      kernels::make_scaled_rows<Scalar, Space>(space, a, m_options.scaling, known.a.num_rows() > 0, report);
+  PolynomialOptions options = m_options;
+  if (options.omega > 0) options.lambda_max = 1 / options.omega;  // no spectrum is looked for
+  if (options.lambda_max == 0) options.lambda_max = known.lambda_max;
   const Spectrum spectrum =
-      kernels::find_spectrum<Scalar, Space>(space, a, rows, setup, this->name(), report);
+      kernels::find_spectrum<Scalar, Space>(space, a, rows, options, this->name(), report);
   Polynomial polynomial;
   const bool bounded = spectrum.max > 0 && std::isfinite(spectrum.max) && std::isfinite(spectrum.max_bound);
   if (bounded && !std::isnan(spectrum.min)) {
-    polynomial = make_polynomial(spectrum, report.notes);
+    polynomial = kernels::choose_polynomial(m_options, m_weights, spectrum, report.notes);
   } else {
     polynomial.constant = 1;
     report.notes.push_back(this->name() + ": no positive upper bound of the spectrum was found (" +
@@ -148,7 +152,7 @@ void PolynomialPreconditioner<Scalar, Space>::find(const Space& space, const mat
   StoredMatrix<Scalar, Space> b;
   a.together([&] {
     b = known.a.num_rows() > 0 && !m_all_rows ? kernels::shared<Scalar, Space>(space, rows, known.a)
-                                              : kernels::stored<Scalar, Space>(space, rows, m_setup);
+                                              : kernels::stored<Scalar, Space>(space, rows, m_options);
   });
   m_b = b;
   m_remote = rows.remote;
@@ -190,7 +194,7 @@ std::unique_ptr<Workspace> PolynomialPreconditioner<Scalar, Space>::make_workspa
                                                                                    int num_vectors) const {
   using Vectors = MultiVector<Scalar, Space>;
   auto workspace = std::make_unique<impl::polynomial::PolynomialWorkspace<Scalar, Space>>();
-  const int degree = m_setup.degree;  // p's, which a later numeric phase may have where this one has 1
+  const int degree = m_options.degree;  // a later numeric phase may have it where this one's p is 1
   workspace->scaled = allocate<Vectors>(space, "prekond::polynomial::apply::scaled", this->num_rows(),
                                         degree > 0 ? num_vectors : 0);
   workspace->other = allocate<Vectors>(space, "prekond::polynomial::apply::other", this->num_rows(),

@@ -2,14 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "precond/polynomial/polynomials.hpp"
 
-#include <prekond/core/error.hpp>
-#include <prekond/precond/chebyshev.hpp>
-#include <prekond/precond/impl/polynomial_preconditioner.hpp>
-#include <prekond/precond/neumann.hpp>
-
 #include <cmath>
 #include <cstddef>
-#include <string>
 #include <utility>
 
 namespace prekond {
@@ -27,39 +21,12 @@ double Polynomial::operator()(double t) const {
   return now;
 }
 
-namespace impl {
-
-void check_bounds(const char* name, double lambda_min, double lambda_max) {
-  if (lambda_min <= 0 || lambda_max <= 0 || lambda_min < lambda_max) return;
-  throw OptionError(std::string(name) + ": lambda_min = " + to_string(OptionValue(lambda_min)) +
-                    " is not below lambda_max = " + to_string(OptionValue(lambda_max)));
-}
-
-}  // namespace impl
-
-void ChebyshevOptions::resolve() const {
-  impl::check_bounds(name, lambda_min, lambda_max);
-  if (kind == ChebyshevKind::first) return;
-  const auto refuse = [](const std::string& option) {
-    throw OptionError(std::string(name) + ": " + option +
-                      " is for kind = first; the fourth kinds have no lower end, leave it out");
-  };
-  if (lambda_min > 0) refuse("lambda_min");
-  if (eigenvalue_ratio != default_ratio) refuse("eigenvalue_ratio");
-}
-
-void NeumannOptions::resolve() const {
-  if (omega > 0 && lambda_max > 0)
-    throw OptionError(std::string(name) +
-                      ": lambda_max is for the omega that is not given; leave one of them out");
-}
-
 namespace impl::polynomial {
 namespace {
 
 constexpr long double pi = 3.14159265358979323846264338327950288L;
 
-/// Of n Chebyshev points cos(theta_i), theta_i.
+/// The angle theta_i of the i-th of n Chebyshev points cos(theta_i).
 long double angle(int i, int n) {
   return pi * (2 * i + 1) / (2 * n);
 }

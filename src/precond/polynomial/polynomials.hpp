@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// The polynomials p ~ 1 / t of the polynomial preconditioners, as recurrences. All work is the host's, in
-/// long double.
-#include <prekond/precond/impl/polynomial.hpp>
+/// The polynomials p ~ 1 / t of PolynomialPreconditioner, as recurrences. The host computes them in long
+/// double.
+#include <prekond/precond/polynomial.hpp>
 
 #include <functional>
+#include <string>
 #include <vector>
 
 namespace prekond::impl::polynomial {
@@ -17,24 +18,29 @@ Polynomial from_recurrence(double first, std::vector<Polynomial::Step> steps);
 /// sum_j c_j T_j(x), x = (2 t - l - u) / (u - l), by Clenshaw's recurrence. \pre l < u, c not empty
 Polynomial chebyshev_series(double l, double u, const std::vector<long double>& c);
 
-/// The polynomial of degree k through f at the k + 1 Chebyshev points of [l, u], as such a series. f is given
-/// t, and is one of that degree where nothing is to be lost.
+/// The polynomial of degree k through f(t) at the k + 1 Chebyshev points of [l, u], as such a series. It is f
+/// where f is a polynomial of that degree.
 Polynomial interpolated(double l, double u, int degree, const std::function<long double(long double)>& f);
 
-/// See LsPolynomial. \pre 0 < l < u
+/// Kind least_squares. \pre 0 < l < u
 Polynomial least_squares(double l, double u, int degree);
 
-/// See Chebyshev, kind first. \pre 0 < l < u
+/// Kind first. \pre 0 < l < u
 Polynomial chebyshev_first(double l, double u, int degree);
 /// Kind fourth.
 Polynomial chebyshev_fourth(double u, int degree);
-/// The weights beta_1, ..., beta_n of n steps of the fourth kind that are optimal; empty where Newton's
-/// method has not found them.
+/// The optimal weights beta_1, ..., beta_n of n steps of the fourth kind; empty where Newton's method does
+/// not converge.
 std::vector<double> optimal_weights(int steps);
 /// Kind fourth_optimized, with the weights of one step more than the degree. \pre beta not empty
 Polynomial chebyshev_fourth_optimized(double u, const std::vector<double>& beta);
 
-/// See Neumann.
+/// Kind neumann.
 Polynomial neumann(double omega, int degree);
+
+/// The polynomial of the options for a spectrum. `weights` are those of kind fourth_optimized, `notes` gets
+/// the interval. \pre 0 < spectrum.max < infinity
+Polynomial choose_polynomial(const PolynomialOptions& options, const std::vector<double>& weights,
+                             const Spectrum& spectrum, std::vector<std::string>& notes);
 
 }  // namespace prekond::impl::polynomial

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// What the scaling of a polynomial's matrix does with its rows.
+/// The kernels that scale the rows of a polynomial's matrix.
 #include <prekond/core/scalar.hpp>
 #include <prekond/matrix/csr_matrix.hpp>
 #include "matrix/find_entry.hpp"

@@ -138,12 +138,12 @@ void invert_diagonal(const Space& space, const RowsOf<Scalar, Space>& a, Polynom
       "is not finite are replaced by rows of a multiple of the identity";
 }
 
-/// Collective. Ritz values.
+/// The Ritz values of the options' Lanczos steps. Collective.
 template <class Scalar, class Space>
 Spectrum by_lanczos(const Space& space, const RowsOf<Scalar, Space>& a, const ScaledRows<Scalar, Space>& rows,
-                    const PolynomialSetup& setup, const std::string& name, Report& report) {
+                    const PolynomialOptions& options, const std::string& name, Report& report) {
   using Real = real_type_t<Scalar>;
-  const bool by_diagonal = setup.scaling == PolynomialScaling::diagonal;
+  const bool by_diagonal = options.scaling == PolynomialScaling::diagonal;
   Vector<Real, Space> root;
   if (by_diagonal) {
     root = allocate<Vector<Real, Space>>(space, "prekond::polynomial::root", rows.num_rows());
@@ -151,10 +151,10 @@ Spectrum by_lanczos(const Space& space, const RowsOf<Scalar, Space>& a, const Sc
                          Roots<Real, Space>{rows.inverse, root});
   }
   const ScaledOperator<Scalar, Space> scaled(space, a, rows, by_diagonal ? root : rows.inverse, root);
-  const LanczosOptions options{.steps = setup.lanczos_steps};
-  const LanczosResult result = a.all
-                                   ? lanczos<Scalar, Space>(space, scaled, nullptr, options, a.all->reducer())
-                                   : lanczos<Scalar, Space>(space, scaled, nullptr, options);
+  const LanczosOptions lanczos_options{.steps = options.lanczos_steps};
+  const LanczosResult result =
+      a.all ? lanczos<Scalar, Space>(space, scaled, nullptr, lanczos_options, a.all->reducer())
+            : lanczos<Scalar, Space>(space, scaled, nullptr, lanczos_options);
   Spectrum spectrum;
   spectrum.exponent = rows.unit_exponent;
   spectrum.min = result.smallest.value;
@@ -226,22 +226,22 @@ ScaledRows<Scalar, Space> make_scaled_rows(const Space& space, const RowsOf<Scal
 
 template <class Scalar, class Space>
 Spectrum find_spectrum(const Space& space, const RowsOf<Scalar, Space>& a,
-                       const ScaledRows<Scalar, Space>& rows, const PolynomialSetup& setup,
+                       const ScaledRows<Scalar, Space>& rows, const PolynomialOptions& options,
                        const std::string& name, Report& report) {
   Spectrum spectrum;
   spectrum.exponent = rows.unit_exponent;
   spectrum.min_bound = std::numeric_limits<double>::infinity();
-  if (setup.lambda_max > 0) {
-    spectrum.max = std::ldexp(setup.lambda_max, rows.unit_exponent);
+  if (options.lambda_max > 0) {
+    spectrum.max = std::ldexp(options.lambda_max, rows.unit_exponent);
     spectrum.max_given = true;
     spectrum.source = "lambda_max";
-  } else if (setup.bounds == SpectrumBounds::lanczos) {
-    spectrum = by_lanczos(space, a, rows, setup, name, report);
+  } else if (options.bounds == SpectrumBounds::lanczos) {
+    spectrum = by_lanczos(space, a, rows, options, name, report);
   } else {
     spectrum = by_gershgorin(space, a, rows);
   }
-  if (setup.lambda_min > 0) {
-    spectrum.min = std::ldexp(setup.lambda_min, rows.unit_exponent);
+  if (options.lambda_min > 0) {
+    spectrum.min = std::ldexp(options.lambda_min, rows.unit_exponent);
     spectrum.min_bound = 0;
     spectrum.min_given = true;
     spectrum.source += std::string(spectrum.max_given ? " and" : ",") + " lambda_min";
@@ -253,7 +253,7 @@ Spectrum find_spectrum(const Space& space, const RowsOf<Scalar, Space>& a,
   template ScaledRows<Scalar, Space> make_scaled_rows(const Space&, const RowsOf<Scalar, Space>&, \
                                                       PolynomialScaling, bool, Report&);          \
   template Spectrum find_spectrum(const Space&, const RowsOf<Scalar, Space>&,                     \
-                                  const ScaledRows<Scalar, Space>&, const PolynomialSetup&,       \
+                                  const ScaledRows<Scalar, Space>&, const PolynomialOptions&,     \
                                   const std::string&, Report&);
 PREKOND_INSTANTIATE(PREKOND_SCALED_ROWS)
 PREKOND_INSTANTIATE_COMPLEX(PREKOND_SCALED_ROWS)

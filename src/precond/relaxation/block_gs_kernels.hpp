@@ -6,8 +6,8 @@
 #include <prekond/pattern/level_schedule.hpp>
 
 #include "core/row_teams.hpp"
+#include "dense/block_inverse.hpp"
 #include "matrix/block_sizes.hpp"
-#include "precond/factorization/block_ilu/invert_block.hpp"
 #include "precond/setup/breakdown_counter.hpp"
 #include "precond/setup/source_blocks.hpp"
 
@@ -75,13 +75,13 @@ void split(const Space& space, const SplitRow<Space>& rows, CsrGraph<Space>& gra
                        FillSplit<Space>{rows, graph, source});
 }
 
-/// D^-1, a vector of lanes a block.
+/// D^-1, each block by a lane group.
 template <class Scalar, class Space>
 struct InvertDiagonal {
   static constexpr bool host = is_host_space<Space>;
   static constexpr int lanes = host ? 1 : 32;
   using LaneGroup = NativeLaneGroup<Space, typename Kokkos::TeamPolicy<Space>::member_type, lanes>;
-  using Inverse = block_ilu::BlockInverse<Scalar, 0>;
+  using Inverse = BlockInverse<Scalar, 0>;
 
   int block_size;
   int scratch_bytes;
@@ -96,8 +96,7 @@ struct InvertDiagonal {
   InvertDiagonal(const Blocks& blocks, const Vector<Scalar, Space>& to,
                  const Vector<BreakdownCounter, Space>& counter)
       : block_size(blocks.block_size),
-        scratch_bytes(static_cast<int>(Inverse::bytes(block_size) +
-                                       (block_size * block_size * sizeof(Scalar) + 15) / 16 * 16)),
+        scratch_bytes(static_cast<int>(Inverse::bytes(block_size))),
         strides(blocks),
         num_rows(blocks.num_rows()),
         a(graph_of<Space>(blocks)),
@@ -110,18 +109,18 @@ struct InvertDiagonal {
   template <class AnyLaneGroup>
   KOKKOS_FUNCTION void operator()(const AnyLaneGroup& lane_group, int i, char* memory) const {
     const int b = block_size, n = b * b;
-    Scalar* const block = reinterpret_cast<Scalar*>(memory + Inverse::bytes(b));
+    Inverse own(memory, b);
     const std::size_t k = a.first_from(i, i);
     const bool found = k < a.row_ptrs(i + 1) && a.col_idxs(k) == i;
+    const auto entry = [&](int e) {
+      const int p = e % b, q = e / b;
+      const bool padding = std::int64_t(i) * b + p >= num_rows;
+      return padding ? Scalar(p == q) : (found ? values(k * n + strides.place(p, q)) : Scalar(0));
+    };
     lane_group.region([&](int lane) {
-      for (int e = lane; e < n; e += lane_group.size()) {
-        const int p = e % b, q = e / b;
-        const bool padding = std::int64_t(i) * b + p >= num_rows;
-        block[e] = padding ? Scalar(p == q) : (found ? values(k * n + strides.place(p, q)) : Scalar(0));
-      }
+      for (int e = lane; e < n; e += lane_group.size()) own.input()[e] = entry(e);
     });
-    Inverse own(memory, b);
-    const bool regular = own.invert(lane_group, block, 16 * Kokkos::Experimental::epsilon_v<Scalar>);
+    const bool regular = own.invert(lane_group, own.input(), 16 * Kokkos::Experimental::epsilon_v<Scalar>);
     const bool sound = lane_group.template max<int>([&](int lane) {
       int bad = regular ? 0 : 1;
       for (int e = lane; regular && e < n; e += lane_group.size())
@@ -130,7 +129,7 @@ struct InvertDiagonal {
     }) == 0;
     lane_group.region([&](int lane) {
       for (int e = lane; e < n; e += lane_group.size()) {
-        const Scalar fallback = sound || e % b != e / b ? Scalar(0) : point(i, e % b, block[e]);
+        const Scalar fallback = sound || e % b != e / b ? Scalar(0) : point(i, e % b, entry(e));
         inverse(std::size_t(i) * n + e) = sound ? own.result()[e] : fallback;
       }
       if (lane == 0 && !sound)

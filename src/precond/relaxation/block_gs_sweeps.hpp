@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// What Gauss-Seidel by blocks applies.
+/// The sweeps of Gauss-Seidel by blocks.
 #include <prekond/precond/block_triangular_solver.hpp>
-#include <prekond/precond/multicolor_block_gs.hpp>
+#include <prekond/precond/multicolor.hpp>
 #include "matrix/bcsr_operator.hpp"
 
 #include "precond/relaxation/block_gs_kernels.hpp"

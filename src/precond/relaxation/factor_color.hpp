@@ -5,7 +5,7 @@
 #include "precond/factorization/ilu/ic_row.hpp"
 #include "precond/factorization/ilu/ilu_row.hpp"
 
-namespace prekond::impl::relaxation {
+namespace prekond::impl::sweeps {
 
 /// The rows of a colour.
 template <class Row, class Space>
@@ -17,8 +17,8 @@ struct FactorColor {
     const std::int64_t first = begin + team.league_rank() * rows_per_team;
     const std::int64_t last = first + rows_per_team < end ? first + rows_per_team : end;
     Kokkos::parallel_for(Kokkos::TeamThreadRange(team, first, last),
-                         [&](std::int64_t i) { row(typename Row::level_type(team), i); });
+                         [&](std::int64_t i) { row(typename Row::lane_group_type(team), i); });
   }
 };
 
-}  // namespace prekond::impl::relaxation
+}  // namespace prekond::impl::sweeps

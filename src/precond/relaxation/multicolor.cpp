@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/core/error.hpp>
-#include <prekond/pattern/sparsified_coloring.hpp>
+#include <prekond/pattern/coloring.hpp>
 #include <prekond/precond/impl/multicolor.hpp>
 
 #include "core/instantiate.hpp"
-#include "precond/triangular/color_sweeps.hpp"
+#include "precond/triangular/grouped_sweeps.hpp"
 #include "precond/triangular/stored_values.hpp"
 
 #include <string>
@@ -41,7 +41,7 @@ Multicolor<Scalar, Space>::~Multicolor() = default;
 
 template <class Scalar, class Space>
 std::int64_t Multicolor<Scalar, Space>::entries_within_colors() const {
-  return m_pattern ? m_pattern->within_colors : 0;
+  return m_pattern ? m_pattern->within_groups : 0;
 }
 
 template <class Scalar, class Space>
@@ -67,7 +67,7 @@ typename Multicolor<Scalar, Space>::Colored Multicolor<Scalar, Space>::color(
   if (by_degree && user.num_colors == 0)
     result.coloring = renumber_by_degree<Space>(space, result.coloring, a);
   result.pattern =
-      std::make_shared<const Pattern>(impl::relaxation::make_color_pattern<Space>(space, a, result.coloring));
+      std::make_shared<const Pattern>(impl::sweeps::make_grouped_triangles<Space>(space, a, result.coloring));
   return result;
 }
 
@@ -104,7 +104,7 @@ void Multicolor<Scalar, Space>::numeric_step(const Space& space, const matrix_so
       finds ? color(space, a, m_user) : Colored{m_coloring, m_num_colors_before, m_pattern};
   const Pattern& pattern = *colored.pattern;
   const Factors factors = find_factors(space, a, pattern, report);
-  const auto sweeps = impl::relaxation::make_color_sweeps<Scalar, Space>(
+  const auto sweeps = impl::sweeps::make_grouped_sweeps<Scalar, Space>(
       space, this->name(), colored.pattern, factors, half_sweeps(), m_options.storage);
   report.nnz = pattern.lower.nnz() + pattern.upper.nnz() + a.num_rows;
   report.bytes = pattern.bytes() + sweeps->bytes();
@@ -114,13 +114,13 @@ void Multicolor<Scalar, Space>::numeric_step(const Space& space, const matrix_so
   if (m_options.storage != Storage::full)
     report.setup_bytes =
         static_cast<std::int64_t>((factors.lower.span() + factors.upper.span()) * sizeof(Scalar));
-  std::string note = std::to_string(pattern.num_colors) + (pattern.num_colors == 1 ? " colour" : " colours");
-  if (colored.num_colors_before != pattern.num_colors)
+  std::string note = std::to_string(pattern.num_groups) + (pattern.num_groups == 1 ? " colour" : " colours");
+  if (colored.num_colors_before != pattern.num_groups)
     note += ", " + std::to_string(colored.num_colors_before) + " without sparsification";
-  if (pattern.within_colors > 0)
-    note += "; " + std::to_string(pattern.within_colors) + " entries between rows of one colour are left out";
+  if (pattern.within_groups > 0)
+    note += "; " + std::to_string(pattern.within_groups) + " entries between rows of one colour are left out";
   report.notes.push_back(note);
-  impl::relaxation::note_lost(this->name(), {sweeps->cut(), sweeps->vanished()}, report.notes);
+  impl::sweeps::note_lost(this->name(), {sweeps->cut(), sweeps->vanished()}, report.notes);
   if (sweeps->bytes() > 0) space.fence("prekond::relaxation::numeric");  // temporaries are freed
   m_coloring = colored.coloring;
   m_num_colors_before = colored.num_colors_before;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/core/error.hpp>
-#include <prekond/precond/multicolor_block_gs.hpp>
+#include <prekond/precond/multicolor.hpp>
 
 #include "core/instantiate.hpp"
 #include "precond/relaxation/block_gs_sweeps.hpp"
@@ -79,7 +79,7 @@ void MulticolorBlockGs<Scalar, Space>::numeric_step(const Space& space, const ma
   const auto counter = impl::make_breakdown_counter(space, "prekond::block_gs::breakdowns");
   const block_gs::InvertDiagonal<Scalar, Space> invert(a, inverse, counter);
   impl::block_rows::Launcher<block_gs::InvertDiagonal<Scalar, Space>, Space>(space, invert)
-      .all("prekond::block_gs::numeric::invert", a.num_block_rows, false);
+      .all("prekond::block_gs::numeric::invert", a.num_block_rows);
   const auto scaled = [&](const CsrGraph<Space>& graph, const Vector<std::size_t, Space>& from) {
     const auto values = allocate<Values>(space, "prekond::block_gs::values", graph.nnz() * entries);
     Kokkos::parallel_for("prekond::block_gs::numeric::scale",

@@ -1,25 +1,25 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/core/error.hpp>
-#include <prekond/precond/multicolor_ilu0.hpp>
+#include <prekond/precond/multicolor.hpp>
 
 #include "core/instantiate.hpp"
 #include "precond/factorization/ilu/row_breakdowns.hpp"
 #include "precond/relaxation/factor_color.hpp"
 #include "precond/scaling/diagonal.hpp"
-#include "precond/triangular/color_sweeps.hpp"
+#include "precond/triangular/grouped_sweeps.hpp"
 
 #include <string>
 
 namespace prekond {
 namespace {
 
-using namespace impl::relaxation;
+using namespace impl::sweeps;
 using namespace impl::ilu;
 
 /// Colour by colour; `Row` over vectors of `lanes`.
 template <template <class, class, class> class Row, int lanes, class Scalar, class Space>
-void factor_colors(const Space& space, const ColorPattern<Space>& pattern,
+void factor_colors(const Space& space, const GroupedTriangles<Space>& pattern,
                    const Factors<Scalar, Space>& factors, bool positive,
                    const Vector<impl::BreakdownCounter, Space>& outcome) {
   using Member = typename Kokkos::TeamPolicy<Space>::member_type;
@@ -34,8 +34,8 @@ void factor_colors(const Space& space, const ColorPattern<Space>& pattern,
   row.positive = positive;
   constexpr int threads = is_host_space<Space> ? 1 : FactorTuning::team_threads / lanes;
   constexpr std::int64_t rows_per_team = is_host_space<Space> ? 64 : threads;
-  for (int color = 0; color < pattern.num_colors; ++color) {
-    const std::int64_t begin = pattern.color_ptrs[color], end = pattern.color_ptrs[color + 1];
+  for (int color = 0; color < pattern.num_groups; ++color) {
+    const std::int64_t begin = pattern.group_ptrs[color], end = pattern.group_ptrs[color + 1];
     if (begin == end) continue;
     const int teams = static_cast<int>((end - begin + rows_per_team - 1) / rows_per_team);
     Kokkos::parallel_for("prekond::multicolor_ilu0::numeric::factor_color",
@@ -45,7 +45,7 @@ void factor_colors(const Space& space, const ColorPattern<Space>& pattern,
 }
 
 template <template <class, class, class> class Row, class Scalar, class Space>
-void factor(const Space& space, const ColorPattern<Space>& pattern, const Factors<Scalar, Space>& factors,
+void factor(const Space& space, const GroupedTriangles<Space>& pattern, const Factors<Scalar, Space>& factors,
             bool positive, const Vector<impl::BreakdownCounter, Space>& outcome) {
   if constexpr (is_host_space<Space>) {
     factor_colors<Row, 1>(space, pattern, factors, positive, outcome);
@@ -95,7 +95,7 @@ typename MulticolorIlu0<Scalar, Space>::Factors MulticolorIlu0<Scalar, Space>::f
 }
 
 template <class Scalar, class Space>
-std::vector<impl::relaxation::HalfSweep> MulticolorIlu0<Scalar, Space>::half_sweeps() const {
+std::vector<impl::sweeps::HalfSweep> MulticolorIlu0<Scalar, Space>::half_sweeps() const {
   return triangular_solves();
 }
 

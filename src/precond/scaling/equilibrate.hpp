@@ -4,7 +4,6 @@
 /// Matrices whose entries are so large or so small that products of them leave the range of numbers.
 #include <prekond/core/scalar.hpp>
 #include <prekond/matrix/csr_graph.hpp>
-#include <prekond/precond/impl/memory_meter.hpp>
 
 #include "precond/scaling/matrix_rows.hpp"
 #include "precond/scaling/power_of_two.hpp"
@@ -30,7 +29,7 @@ struct ChooseScale {
   }
 };
 
-/// Entries of S A S. Those in columns of other ranks, which no setup looks at, are zero.
+/// Entries of S A S. Entries in columns of other ranks, which no setup looks at, are zero.
 template <class Scalar, class Space, class Matrix>
 struct EquilibrateRow {
   using Real = real_type_t<Scalar>;
@@ -40,7 +39,7 @@ struct EquilibrateRow {
   KOKKOS_FUNCTION void operator()(std::int64_t i) const {
     for (RowCursor<Matrix> entry(a, i, 0, 1); !entry.is_done(); entry.advance()) {
       const int col = entry.col();
-      // The two together: one of them alone may take the entry out of range.
+      // Both factors are applied together, as one of them may take the entry out of range.
       values(entry.place()) = col < a.num_rows ? entry.value() * (scale(i) * scale(col)) : Scalar(0);
     }
   }
@@ -71,8 +70,7 @@ class Equilibrated {
   static constexpr int width = equilibration_width<Real>;
 
   /// `size`: the rows' sizes, positive, from `least` to `most`; empty: S is the same for all.
-  Equilibrated(const Space& space, const Matrix& a, VectorView<const Real, Space> size, Real least, Real most,
-               MemoryMeter& meter)
+  Equilibrated(const Space& space, const Matrix& a, VectorView<const Real, Space> size, Real least, Real most)
       : m_matrix(a) {
     const int low = std::ilogb(least), high = std::ilogb(most);
     if (low >= -width && high <= width) return;
@@ -81,7 +79,6 @@ class Equilibrated {
     const int half = (low + high) >> 2;
     m_scale = allocate<Vector<Real, Space>>(space, "prekond::equilibrate::scale", a.num_rows);
     m_values = allocate<Vector<Scalar, Space>>(space, "prekond::equilibrate::values", a.values.extent(0));
-    m_held = meter.hold(m_scale, m_values);
     using Policy = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
     Kokkos::parallel_for(
         "prekond::equilibrate::choose_scale", Policy(space, 0, a.num_rows),
@@ -91,7 +88,7 @@ class Equilibrated {
     m_matrix = with_values<Scalar, Space>(a, m_values);
   }
 
-  /// What the setup works on. It lives as long as this.
+  /// The matrix that the setup works on. It lives as long as this object.
   const Matrix& matrix() const { return m_matrix; }
   bool is_scaled() const { return m_scale.extent(0) > 0; }
   /// Did each row get a scale of its own?
@@ -110,7 +107,6 @@ class Equilibrated {
   bool m_graded = false;
   Vector<Real, Space> m_scale;
   Vector<Scalar, Space> m_values;
-  MemoryMeter::Holding m_held;
 };
 
 }  // namespace prekond::impl

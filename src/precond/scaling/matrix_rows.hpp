@@ -154,7 +154,7 @@ KOKKOS_FORCEINLINE_FUNCTION bool is_stored(const BlockEntries<Scalar, Space>& a,
   return place < a.values.extent(0);
 }
 
-/// Of the matrix by single rows, see diagonal.hpp.
+/// The diagonal of the matrix by single rows, see diagonal.hpp.
 template <class Scalar, class Space>
 DiagonalRange<Scalar> extract_diagonal(const Space& space, const BlockEntries<Scalar, Space>& a,
                                        VectorView<real_type_t<Scalar>, Space> diagonal);

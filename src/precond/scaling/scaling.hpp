@@ -45,7 +45,7 @@ KOKKOS_INLINE_FUNCTION Scalar times_power(const Scalar& x, int exponent) {
   return static_cast<Scalar>(Wide(x) * half * other);
 }
 
-/// What a scale's exponent may be: within the range of its type.
+/// A scale's exponent, kept within the range of its type.
 template <class Real>
 constexpr int most_exponent = sizeof(Real) == sizeof(double) ? 1000 : 120;
 
@@ -135,7 +135,7 @@ struct HalveExponents {
   }
 };
 
-/// R A C; columns without a scale by R alone.
+/// R A C; columns without a scale are scaled by R only.
 template <class Scalar, class Space>
 struct ScaleEntries {
   using Teams = RowTeams<Space>;
@@ -236,7 +236,7 @@ Exponents<Space> equilibrated(const Space& space, const CsrView<Scalar, Space>& 
   return scale;
 }
 
-/// The values of R A C; of columns behind the list's end, of R A.
+/// The values of R A C; columns after the list's end have those of R A.
 template <class Scalar, class Space>
 Vector<Scalar, Space> scaled_values(const Space& space, const CsrView<Scalar, Space>& a,
                                     const Vector<int, Space>& row, const Vector<int, Space>& column) {

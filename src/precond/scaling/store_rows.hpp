@@ -28,7 +28,7 @@ inline constexpr float top<ComplexPair<Half>> = top<Half>;
 template <>
 inline constexpr float least<ComplexPair<Half>> = least<Half>;
 
-/// What a complex factor's values are stored as for `Part`, a real one's.
+/// The type that stores a complex factor's values where a real one's are stored as `Part`.
 template <class Part, class Scalar>
 struct stored_value {
   using type = Part;
@@ -63,7 +63,7 @@ struct StoreRows {
   static constexpr int rows_per_team = is_host_space<Space> ? 256 : 32;
 
   CsrView<Scalar, Space> a;
-  VectorView<Value, Space> values;  ///< empty: D alone
+  VectorView<Value, Space> values;  ///< empty where only D is wanted
   VectorView<Real, Space> scale;    ///< D_ii
   Nonzero nonzero;
 

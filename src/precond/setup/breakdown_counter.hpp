@@ -13,10 +13,11 @@ namespace prekond::impl {
 
 /// Rows that broke down, counted on the device.
 struct BreakdownCounter {
-  long long pivots;             ///< rows with fewer entries than they were to have, because of a pivot
-  long long diagonals;          ///< rows that fell back to the diagonal
-  unsigned long long first;     ///< all ones less the first such row and its pivot's bits, packed; 0: none
-  const unsigned char* wanted;  ///< 1 of each row that is counted; null: all are
+  long long pivots;     ///< rows with fewer entries than they were to have, because of a pivot
+  long long diagonals;  ///< rows that fell back to the diagonal
+  unsigned long long
+      first;  ///< all ones minus the first such row and its pivot's bits, packed; 0 without one
+  const unsigned char* wanted;  ///< 1 for each row that is counted; null: all are
 
   KOKKOS_FUNCTION static bool counts(const BreakdownCounter& outcome, int i) {
     return outcome.wanted == nullptr || outcome.wanted[i] != 0;
@@ -36,18 +37,18 @@ struct BreakdownCounter {
   }
 };
 
-/// One that has counted nothing, and counts the wanted rows alone (see MatrixSource), which have to outlive
+/// A counter at zero that counts only the wanted rows (see MatrixSource), which have to outlive
 /// it; all where there are none.
 template <class Space>
 Vector<BreakdownCounter, Space> make_breakdown_counter(
     const Space& space, const std::string& label,
     const std::type_identity_t<VectorView<const unsigned char, Space>>& wanted = {});
 
-/// What was counted. Fences.
+/// The counts. Fences.
 template <class Space>
 BreakdownCounter fetch(const Space& space, const Vector<BreakdownCounter, Space>& outcome);
 
-/// `kept`: what rows with a bad pivot kept.
+/// `kept` names the entries that rows with a bad pivot kept.
 inline Breakdowns breakdowns_of(const BreakdownCounter& outcome, const std::string& kept) {
   Breakdowns breakdowns;
   breakdowns.count = outcome.pivots + outcome.diagonals;

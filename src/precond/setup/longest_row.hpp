@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// The longest row of a pattern: what a setup needs most memory and, often, time for.
+/// The longest row of a pattern, for which a setup needs most memory and often most time.
 #include <prekond/core/error.hpp>
 #include <prekond/core/views.hpp>
 
-#include "precond/setup/cost.hpp"
+#include "precond/setup/setup_time.hpp"
 
 #include <cstdint>
 #include <string>
@@ -29,7 +29,7 @@ struct MaxRowLength {
   }
 };
 
-/// Of rows with fewer than 2^31 entries. Fences once.
+/// The longest row of a pattern whose rows have fewer than 2^31 entries. Fences once.
 template <class Space>
 LongestRow longest_row(const Space& space, VectorView<const std::size_t, Space> row_ptrs) {
   if (row_ptrs.extent(0) < 2) return {};
@@ -44,12 +44,13 @@ LongestRow longest_row(const Space& space, VectorView<const std::size_t, Space> 
 
 /// \throws InputError where the working memory of the longest row is more than the budget
 inline void check_slab(const std::string& name, const LongestRow& longest, std::size_t bytes,
-                       std::int64_t slab_bytes) {
-  if (bytes <= static_cast<std::size_t>(slab_bytes)) return;
+                       std::int64_t workspace_budget) {
+  if (bytes <= static_cast<std::size_t>(workspace_budget)) return;
   throw InputError(name + ": row " + std::to_string(longest.row) + " (from 0) of the pattern has " +
                        std::to_string(longest.length) + " entries, and its system takes " +
-                       std::to_string(bytes) + " bytes; slab_bytes = " + std::to_string(slab_bytes) +
-                       " are allowed. Set slab_bytes = " + std::to_string(bytes) +
+                       std::to_string(bytes) +
+                       " bytes; workspace_budget = " + std::to_string(workspace_budget) +
+                       " are allowed. Set workspace_budget = " + std::to_string(bytes) +
                        ", or choose a prefilter, a smaller power or a pattern without that row",
                    longest.row);
 }

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "precond/triangular/color_sweeps.hpp"
+#include "precond/triangular/grouped_sweeps.hpp"
 
-namespace prekond::impl::relaxation {
+namespace prekond::impl::sweeps {
 
-// With the values' factor omega, b stands for omega b, and t for omega b less the sum that the half before
-// took. After the first half, from zero, x = t.
+// With the values' factor omega, b is omega b, and t is omega b less the sum of the half before. After the
+// first half, from zero, x = t.
 std::vector<HalfSweep> symmetric_sweeps(int sweeps, double omega) {
   std::vector<HalfSweep> result;
   for (int k = 0; k < sweeps; ++k) {
@@ -51,4 +51,4 @@ std::vector<HalfSweep> triangular_solve() {
       {.forward = true, .lower = true, .upper = false, .adds_b = true, .ends = true, .scales_result = false}};
 }
 
-}  // namespace prekond::impl::relaxation
+}  // namespace prekond::impl::sweeps

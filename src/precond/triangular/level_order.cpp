@@ -47,14 +47,14 @@ LevelPattern<Space> make_level_pattern(const Space& space, const CsrGraph<Space>
   levels.colors = allocate<Vector<int, Space>>(space, "prekond::triangular::levels", n.num_rows);
   Kokkos::parallel_for("prekond::triangular::symbolic::levels_of_rows", Range<Space>(space, 0, n.num_rows),
                        LevelsOfRows<Space>{schedule.rows, schedule.level_ptrs, levels.colors});
-  auto pattern = relaxation::make_color_pattern<Space>(space, n, levels);
+  auto pattern = sweeps::make_grouped_triangles<Space>(space, n, levels);
   space.fence("prekond::triangular::symbolic");  // before temporaries go away
-  // What a row needs is of an earlier level: there is no other triangle.
+  // A row needs only rows of earlier levels, so that there is no other triangle.
   pattern.upper = {n.num_rows, n.num_rows, {}, {}};
   pattern.upper_row_ptrs = {};
   pattern.upper_source = {};
   pattern.diagonal = {};
-  return std::make_shared<const relaxation::ColorPattern<Space>>(std::move(pattern));
+  return std::make_shared<const sweeps::GroupedTriangles<Space>>(std::move(pattern));
 }
 
 template <class Space>
@@ -81,7 +81,8 @@ void check_workspace(std::int64_t own_rows, std::size_t own_columns, std::int64_
 template <class Space>
 std::int64_t LevelOrder<Space>::bytes() const {
   if (pattern) return pattern->bytes();
-  const auto ints = levels.rows.span() + levels.level_ptrs.span() + chunks.bounds.span() + places.span();
+  const auto ints = blocks.bounds.span() + levels.rows.span() + levels.level_ptrs.span() +
+                    chunks.bounds.span() + places.span();
   return static_cast<std::int64_t>(ints * sizeof(int));
 }
 

@@ -6,6 +6,7 @@
 #include <prekond/precond/incomplete_options.hpp>
 
 #include "pattern/levels/chunks.hpp"
+#include "pattern/levels/row_blocks.hpp"
 
 #include <cstdint>
 #include <vector>
@@ -29,14 +30,16 @@ struct LevelGroup {
 template <class Space>
 struct RowSchedule {
   LevelSchedule<Space> levels;
+  levels::RowBlocks<Space> blocks;  ///< on a host in place of levels, where rows are block-diagonal
   std::vector<LevelGroup> groups;
   levels::Chunks<Space> chunks;                 ///< of tickets
   FactorSchedule how = FactorSchedule::levels;  ///< never `automatic`
   std::int64_t most_polls = ScheduleTuning::most_polls;
 
   std::int64_t bytes() const {
-    return static_cast<std::int64_t>((levels.rows.span() + levels.level_ptrs.span() + chunks.bounds.span()) *
-                                     sizeof(int));
+    return static_cast<std::int64_t>(
+        (levels.rows.span() + levels.level_ptrs.span() + chunks.bounds.span() + blocks.bounds.span()) *
+        sizeof(int));
   }
 };
 

@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// What a triangular solver applies.
+/// The solves that a triangular solver applies.
 #include <prekond/precond/isai.hpp>
 #include <prekond/precond/triangular_solver.hpp>
 
 #include "pattern/levels/chunks.hpp"
-#include "precond/triangular/color_pattern.hpp"
+#include "pattern/levels/row_blocks.hpp"
+#include "precond/triangular/grouped_triangles.hpp"
 #include "precond/triangular/try_sweeps.hpp"
 
 #include <memory>
@@ -36,22 +37,23 @@ class Solve {
                      MultiVectorView<Scalar, Space> y, Workspace& workspace) const = 0;
   virtual std::int64_t bytes() const = 0;  ///< without the pattern's
   virtual double flops() const = 0;
-  /// What sweeps changed when they were tried; null where there are none.
+  /// The changes of the sweeps when they were tried; null where there are none.
   virtual const Changes* changes() const { return nullptr; }
 };
 
 template <class Scalar, class Space>
 using SolvePointer = std::shared_ptr<const Solve<Scalar, Space>>;
 template <class Space>
-using LevelPattern = std::shared_ptr<const relaxation::ColorPattern<Space>>;
+using LevelPattern = std::shared_ptr<const sweeps::GroupedTriangles<Space>>;
 
-/// N's rows by levels, and what an exact method makes of them.
+/// N's rows by levels or by blocks, and the data that an exact method derives from them.
 template <class Space>
 struct LevelOrder {
+  impl::levels::RowBlocks<Space> blocks;  ///< of a block-diagonal N on a host, which needs no levels
   LevelSchedule<Space> levels;
   LevelPattern<Space> pattern;         ///< of `levels`: N in their order
   impl::levels::Chunks<Space> chunks;  ///< of `sync_free`
-  /// Of `sync_free` with short rows: the places in `levels.rows` of N's columns, so that rows next to each
+  /// For `sync_free` with short rows, the places in `levels.rows` of N's columns, so that rows next to each
   /// other there look for values next to each other; -1 of other ranks.
   Vector<int, Space> places;
 
@@ -72,11 +74,17 @@ struct OrderedFactor {
 };
 template <class Scalar, class Space>
 OrderedFactor<Scalar, Space> order_factor(const Space& space, const Factor<Scalar, Space>& factor,
-                                          const relaxation::ColorPattern<Space>& pattern);
+                                          const sweeps::GroupedTriangles<Space>& pattern);
 
 template <class Scalar, class Space>
 SolvePointer<Scalar, Space> make_level_solve(const Space& space, const Factor<Scalar, Space>& factor,
                                              const LevelPattern<Space>& pattern, Storage storage,
+                                             std::vector<std::string>& notes);
+
+/// By diagonal blocks of N, each by one thread of a host in the order of the rows.
+template <class Scalar, class Space>
+SolvePointer<Scalar, Space> make_block_solve(const Space& space, const Factor<Scalar, Space>& factor,
+                                             const impl::levels::RowBlocks<Space>& blocks, Storage storage,
                                              std::vector<std::string>& notes);
 
 template <class Scalar, class Space>
@@ -90,7 +98,7 @@ SolvePointer<Scalar, Space> make_sync_free_solve(const Space& space, const Facto
 template <class Scalar, class Space>
 SolvePointer<Scalar, Space> make_jacobi_solve(const Space& space, const Factor<Scalar, Space>& factor,
                                               const TriangularOptions& options);
-/// The same solve by at least so many sweeps. Fences. \pre `solve` is by make_jacobi_solve, and least <=
+/// The same solve with at least `least` sweeps. Fences. \pre `solve` is by make_jacobi_solve, and least <=
 /// options.sweeps
 template <class Scalar, class Space>
 SolvePointer<Scalar, Space> with_more_sweeps(const Space& space, const SolvePointer<Scalar, Space>& solve,

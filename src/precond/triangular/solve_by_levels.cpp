@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "core/instantiate.hpp"
 #include "core/row_teams.hpp"
-#include "precond/triangular/color_sweeps.hpp"
+#include "precond/triangular/grouped_sweeps.hpp"
 #include "precond/triangular/solve.hpp"
 #include "precond/triangular/stored_values.hpp"
 
@@ -35,7 +35,7 @@ struct OrderValues {
 template <class Scalar, class Space>
 class LevelSolve : public Solve<Scalar, Space> {
  public:
-  explicit LevelSolve(std::shared_ptr<const relaxation::ColorSweeps<Scalar, Space>> sweeps)
+  explicit LevelSolve(std::shared_ptr<const sweeps::GroupedSweeps<Scalar, Space>> sweeps)
       : m_sweeps(std::move(sweeps)) {}
 
   std::unique_ptr<Workspace> make_workspace(const Space& space, int num_vectors) const override {
@@ -49,14 +49,14 @@ class LevelSolve : public Solve<Scalar, Space> {
   double flops() const override { return m_sweeps->flops(); }
 
  private:
-  std::shared_ptr<const relaxation::ColorSweeps<Scalar, Space>> m_sweeps;
+  std::shared_ptr<const sweeps::GroupedSweeps<Scalar, Space>> m_sweeps;
 };
 
 }  // namespace
 
 template <class Scalar, class Space>
 OrderedFactor<Scalar, Space> order_factor(const Space& space, const Factor<Scalar, Space>& factor,
-                                          const relaxation::ColorPattern<Space>& pattern) {
+                                          const sweeps::GroupedTriangles<Space>& pattern) {
   const std::int64_t n = factor.graph.num_rows;
   OrderedFactor<Scalar, Space> result;
   result.values = allocate<Vector<Scalar, Space>>(space, "prekond::triangular::values", pattern.lower.nnz());
@@ -74,18 +74,18 @@ SolvePointer<Scalar, Space> make_level_solve(const Space& space, const Factor<Sc
                                              const LevelPattern<Space>& pattern, Storage storage,
                                              std::vector<std::string>& notes) {
   const OrderedFactor<Scalar, Space> ordered = order_factor(space, factor, *pattern);
-  relaxation::Factors<Scalar, Space> factors;
+  sweeps::Factors<Scalar, Space> factors;
   factors.lower = ordered.values;
   factors.row_scale = ordered.scale;
-  const auto sweeps = relaxation::make_color_sweeps<Scalar, Space>(space, "triangular", pattern, factors,
-                                                                   relaxation::triangular_solve(), storage);
-  relaxation::note_lost(factor.owner, {sweeps->cut(), sweeps->vanished()}, notes);
+  const auto sweeps = sweeps::make_grouped_sweeps<Scalar, Space>(space, "triangular", pattern, factors,
+                                                                 sweeps::triangular_solve(), storage);
+  sweeps::note_lost(factor.owner, {sweeps->cut(), sweeps->vanished()}, notes);
   return std::make_shared<const LevelSolve<Scalar, Space>>(sweeps);
 }
 
 #define PREKOND_LEVEL_SOLVE(Scalar, Space)                                                 \
   template OrderedFactor<Scalar, Space> order_factor<Scalar, Space>(                       \
-      const Space&, const Factor<Scalar, Space>&, const relaxation::ColorPattern<Space>&); \
+      const Space&, const Factor<Scalar, Space>&, const sweeps::GroupedTriangles<Space>&); \
   template SolvePointer<Scalar, Space> make_level_solve<Scalar, Space>(                    \
       const Space&, const Factor<Scalar, Space>&, const LevelPattern<Space>&, Storage,     \
       std::vector<std::string>&);

@@ -12,7 +12,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace prekond::impl::relaxation {
+namespace prekond::impl::sweeps {
 
 /// The largest number of a type that values are stored in.
 template <class Value>
@@ -22,7 +22,7 @@ inline constexpr double largest_stored<Half> = 65504;
 template <>
 inline constexpr double largest_stored<BFloat16> = 0x1.fep127;
 
-/// Counts what is cut, and what becomes 0.
+/// Stores values, and counts those that are cut and those that become 0.
 template <class Value, class Scalar, class Space>
 struct StoreValues {
   VectorView<const Scalar, Space> from;
@@ -37,7 +37,7 @@ struct StoreValues {
   }
 };
 
-/// What precisions other than the factors' lost.
+/// The losses of a precision other than the factors'.
 struct Lost {
   std::int64_t cut = 0, vanished = 0;
 };
@@ -87,4 +87,4 @@ auto with_stored_type(Storage storage, const Make& make) {
   return make(std::type_identity<Scalar>());
 }
 
-}  // namespace prekond::impl::relaxation
+}  // namespace prekond::impl::sweeps

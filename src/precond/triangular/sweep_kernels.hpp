@@ -5,13 +5,13 @@
 #include "core/lane_group.hpp"
 
 #include "matrix/spmv_kernels.hpp"
-#include "precond/triangular/color_sweeps.hpp"
+#include "precond/triangular/grouped_sweeps.hpp"
 
-namespace prekond::impl::relaxation {
+namespace prekond::impl::sweeps {
 
-/// What a half sweep does with place i once it has s_i: the last line of a product's kernels.
+/// The last line of a half sweep's product: the update of place i with s_i.
 template <class Scalar, class Space>
-struct RelaxUpdate {
+struct SweepUpdate {
   VectorView<const int, Space> permutation;
   VectorView<const Scalar, Space> row_scale, pivots;
   MultiVectorView<const Scalar, Space> b;
@@ -21,11 +21,11 @@ struct RelaxUpdate {
   bool keeps_x;        ///< false: only t, of the first of two triangles
   std::int64_t begin;  ///< the place of the product's row 0
 
-  struct Packed;  ///< what kernels have of it
+  struct Packed;  ///< its form in kernels
 };
 
 template <class Scalar, class Space>
-struct RelaxUpdate<Scalar, Space>::Packed {
+struct SweepUpdate<Scalar, Space>::Packed {
   PackedVector<const int> permutation;
   PackedVector<const Scalar> row_scale, pivots;
   PackedColumns<const Scalar> b;
@@ -36,7 +36,7 @@ struct RelaxUpdate<Scalar, Space>::Packed {
   bool by_pivot, adds_t, adds_b, keeps_t, ends, scales_result, keeps_x;
 
   Packed() = default;
-  Packed(const RelaxUpdate& from)
+  Packed(const SweepUpdate& from)
       : permutation(from.permutation),
         row_scale(from.row_scale),
         pivots(from.pivots),
@@ -81,23 +81,23 @@ struct Triangle {
   VectorView<const Value, Space> values;
 };
 
-/// Small colours one after another, by one team, a vector of lanes a row.
+/// Small groups one after another by one team, each row by a lane group.
 template <class Value, class Scalar, class Space>
-struct RelaxSmallColors {
+struct SweepSmallGroups {
   using Member = typename Kokkos::TeamPolicy<Space>::member_type;
   static constexpr int lanes = is_host_space<Space> ? 1 : SweepTuning::merged_lanes;
   using LaneGroup = NativeLaneGroup<Space, Member, lanes>;
 
   Triangle<Value, Space> lower, upper;
-  typename RelaxUpdate<Scalar, Space>::Packed update;
-  VectorView<const int, Space> color_ptrs;
+  typename SweepUpdate<Scalar, Space>::Packed update;
+  VectorView<const int, Space> group_ptrs;
   int first, last;
   bool forward;
 
   KOKKOS_FUNCTION void operator()(const Member& team) const {
     for (int k = 0; k < last - first; ++k) {
-      const int color = forward ? first + k : last - 1 - k;
-      Kokkos::parallel_for(Kokkos::TeamThreadRange(team, color_ptrs(color), color_ptrs(color + 1)),
+      const int group = forward ? first + k : last - 1 - k;
+      Kokkos::parallel_for(Kokkos::TeamThreadRange(team, group_ptrs(group), group_ptrs(group + 1)),
                            [&](int i) { relax(LaneGroup(team), i); });
       team.team_barrier();
     }
@@ -125,4 +125,4 @@ struct RelaxSmallColors {
   }
 };
 
-}  // namespace prekond::impl::relaxation
+}  // namespace prekond::impl::sweeps

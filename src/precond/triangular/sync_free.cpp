@@ -23,9 +23,9 @@ class SyncFreeSolve : public Solve<Scalar, Space> {
         m_order(order),
         m_scale(factor.scale),
         m_max_polls(max_polls) {
-    relaxation::Lost lost;
-    m_values = relaxation::stored<Value>(space, factor.values, lost);
-    relaxation::note_lost(m_owner, lost, notes);
+    sweeps::Lost lost;
+    m_values = sweeps::stored<Value>(space, factor.values, lost);
+    sweeps::note_lost(m_owner, lost, notes);
   }
 
   std::unique_ptr<Workspace> make_workspace(const Space& space, int num_vectors) const override {
@@ -98,7 +98,7 @@ SolvePointer<Scalar, Space> make_sync_free_solve(const Space& space, const Facto
                                                  const TriangularOptions& options,
                                                  std::vector<std::string>& notes) {
   using Result = SolvePointer<Scalar, Space>;
-  return relaxation::with_stored_type<Scalar>(
+  return sweeps::with_stored_type<Scalar>(
       options.storage, [&]<class Value>(std::type_identity<Value>) -> Result {
         const auto make = [&]<int Lanes>(std::integral_constant<int, Lanes>) -> Result {
           return std::make_shared<const SyncFreeSolve<Value, Scalar, Space, Lanes>>(space, factor, order,

@@ -2,16 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// A triangular solve in one launch. A value says by itself that it is there, see missing_word.
-#include <prekond/core/multiply_add.hpp>
+#include <prekond/core/impl/multiply_add.hpp>
+#include <prekond/core/preconditioner.hpp>
 #include <prekond/core/views.hpp>
-#include <prekond/core/workspace.hpp>
 #include "core/concurrency.hpp"
 #include "core/lane_group.hpp"
 
+#include "core/concurrent_words.hpp"
 #include "core/load_once.hpp"
 #include "core/missing_value.hpp"
 #include "core/packed.hpp"
-#include "core/relaxed_words.hpp"
 #include "core/resident_bounds.hpp"
 #include "pattern/levels/chunks.hpp"
 
@@ -22,7 +22,7 @@ namespace prekond::impl::triangular {
 
 // Chosen on an H200 (perf_tests/results/h200/ilu/results.md), but for the means and the polls.
 struct SyncFreeTuning {
-  // On a device, rows of up to so many entries in the mean go to a thread each, to 8 lanes, to 16, else
+  // On a device, rows of at most this many entries in the mean go to a thread each, to 8 lanes, to 16, else
   // to 32.
   static constexpr int mean_of_thread = 8;
   static constexpr int mean_of_eight = 12;
@@ -33,10 +33,10 @@ struct SyncFreeTuning {
   static constexpr int host_rows = 16;           ///< of a chunk
   static constexpr int batch = 4;                ///< values that a lane looks for at a time
   static constexpr int looks_at_flag = 64;       ///< polls between two looks whether another one gave up
-  // Rows of so many mean levels are on their way at a time: more of them would only poll.
+  // The rows of this many mean levels are worked on at a time; more of them would only poll.
   static constexpr std::int64_t levels_on_their_way = 8;
 
-  /// Of a device's row.
+  /// Lanes of a device's row.
   static constexpr int lanes(std::int64_t entries, std::int64_t rows) {
     if (entries <= mean_of_thread * rows) return 1;
     if (entries <= mean_of_eight * rows) return 8;
@@ -51,7 +51,7 @@ struct SyncFreeTuning {
   }
 };
 
-/// What the teams of a launch share.
+/// The data that the teams of a launch share.
 struct SyncFreeProgress {
   int next_chunk;
   int gave_up;
@@ -86,9 +86,9 @@ struct BeginSyncFree {
   }
 };
 
-/// y_i = s_i b_i - sum_k n_ik y_k for row i of all vectors, by a thread or a vector of lanes. It is looked
-/// for in x: by the places of the levels, or, where there are no places, in y itself. A row that waited in
-/// vain raises the flag, and goes on with 0 for what is missing: the result is not used.
+/// y_i = s_i b_i - sum_k n_ik y_k for row i of all vectors, by a thread or a lane group. Other rows'
+/// values are looked for in x by the places of the levels, or, where there are no places, in y itself. A row
+/// that gives up waiting raises the flag, and goes on with 0 for the missing values; the result is not used.
 template <class Value, class Scalar, class Space, int Lanes>
 struct SolveRow {
   using Tuning = SyncFreeTuning;
@@ -122,7 +122,7 @@ struct SolveRow {
     const int length = static_cast<int>(row_ptrs(i + 1) - first);
     const Scalar factor = scale.is_empty() ? Scalar(1) : scale(i);
     for (int v = 0; v < num_columns; ++v) {
-      const Scalar source = factor * b(i, v);  // on its way while the row waits
+      const Scalar source = factor * b(i, v);  // read while the row waits
       const Word* known = x.column(v);
       const Scalar sum = lane_group.template sum<Scalar>(
           [&](int lane) { return lane_sum<LaneGroup::width>(lane, first, length, known); });
@@ -152,7 +152,7 @@ struct SolveRow {
     const Word word = Kokkos::bit_cast<Word>(value);
     constexpr Word missing = missing_word<Scalar>;
     const bool has_places = y.pointer != nullptr;
-    store_relaxed(x(has_places ? place : i, v), word == missing ? Word(missing - 1) : word);
+    concurrent_store(x(has_places ? place : i, v), word == missing ? Word(missing - 1) : word);
     if (has_places) y(i, v) = value;
   }
 
@@ -200,7 +200,7 @@ struct SolveRow {
       }
 #pragma unroll
       for (int p = 0; p < batch; ++p)
-        if (col[p] >= 0 && word[p] == missing) word[p] = load_relaxed(known[col[p]]);
+        if (col[p] >= 0 && word[p] == missing) word[p] = concurrent_load(known[col[p]]);
       if (max_polls < 0) return;
       is_missing = false;
 #pragma unroll
@@ -212,7 +212,7 @@ struct SolveRow {
     if (polls >= max_polls) return true;
     if (polls % Tuning::looks_at_flag != Tuning::looks_at_flag - 1) return false;
     KOKKOS_IF_ON_HOST((std::this_thread::yield();))  // whom it waits for may want this core
-    return load_relaxed(progress(0).gave_up) != 0;
+    return concurrent_load(progress(0).gave_up) != 0;
   }
 };
 
@@ -245,7 +245,7 @@ struct SolveChunks {
           [&](int& taken) {
             SyncFreeProgress& progress = row.progress(0);
             const int next = Kokkos::atomic_fetch_add(&progress.next_chunk, 1);
-            taken = load_relaxed(progress.gave_up) != 0 ? num_chunks : next;
+            taken = concurrent_load(progress.gave_up) != 0 ? num_chunks : next;
           },
           chunk);
       if (chunk >= num_chunks) return;
@@ -268,7 +268,7 @@ struct SolveAlone {
   }
 
   KOKKOS_FUNCTION void operator()(const typename Row::Member& team) const {
-    if (load_relaxed(row.progress(0).gave_up) == 0) return;
+    if (concurrent_load(row.progress(0).gave_up) == 0) return;
     for (int level = 0; level < num_levels; ++level) {
       Kokkos::parallel_for(Kokkos::TeamThreadRange(team, level_ptrs(level), level_ptrs(level + 1)),
                            [&](int place) { row(team, rows(place), place); });

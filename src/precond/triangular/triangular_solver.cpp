@@ -14,7 +14,7 @@
 namespace prekond {
 namespace {
 
-/// Levels of so many rows in the mean fill a device: launches cost them little.
+/// Levels of this many rows in the mean fill a device, and their launches cost little.
 constexpr std::int64_t rows_of_wide_levels = 65536;
 
 std::string word_of(TriangularMethod method) {
@@ -77,8 +77,7 @@ void TriangularSolver<Scalar, Space>::begin(const Space& space, const CsrGraph<S
                      std::to_string(n.num_cols) + "; it has to have a column for each row");
   std::shared_ptr<const Order> order;
   std::shared_ptr<Isai<Scalar, Space>> isai;
-  if (n.num_rows > 0 && needs_levels())
-    order = find_order(space, n, levels != nullptr ? *levels : level_schedule<Space>(space, n, m_which));
+  if (n.num_rows > 0 && needs_levels()) order = find_order(space, n, levels);
   if (n.num_rows > 0 && m_options.method == TriangularMethod::isai)
     isai = std::make_shared<Isai<Scalar, Space>>(isai_options(m_which, m_options));
   m_graph = n;
@@ -93,7 +92,11 @@ void TriangularSolver<Scalar, Space>::begin(const Space& space, const CsrGraph<S
 
 template <class Scalar, class Space>
 std::shared_ptr<const impl::triangular::LevelOrder<Space>> TriangularSolver<Scalar, Space>::find_order(
-    const Space& space, const CsrGraph<Space>& n, const LevelSchedule<Space>& levels) const {
+    const Space& space, const CsrGraph<Space>& n, const LevelSchedule<Space>* known) const {
+  if (m_options.method != TriangularMethod::levels && m_options.method != TriangularMethod::sync_free)
+    if (const auto blocks = impl::levels::find_row_blocks<Space>(space, n, m_which))
+      return std::make_shared<const Order>(Order{.blocks = blocks});
+  const auto levels = known != nullptr ? *known : level_schedule<Space>(space, n, m_which);
   return impl::triangular::make_level_order<Space>(space, n, levels, exact_method(levels));
 }
 
@@ -152,9 +155,12 @@ void TriangularSolver<Scalar, Space>::numeric(const Space& space, const Vector<S
   }
   const bool is_exact = solve == nullptr;
   auto order = m_order;
-  if (is_exact && !order) order = find_order(space, m_graph, level_schedule<Space>(space, m_graph, m_which));
+  if (is_exact && !order) order = find_order(space, m_graph, nullptr);
   const TriangularMethod method = is_exact ? exact_method(order->levels) : m_options.method;
-  if (method == TriangularMethod::levels)
+  if (method == TriangularMethod::levels && order->blocks)
+    solve = solves::make_block_solve<Scalar, Space>(space, factor, order->blocks, m_options.storage,
+                                                    report.notes);
+  else if (method == TriangularMethod::levels)
     solve = solves::make_level_solve<Scalar, Space>(space, factor, order->pattern, m_options.storage,
                                                     report.notes);
   if (method == TriangularMethod::sync_free)
@@ -246,7 +252,9 @@ std::string TriangularSolver<Scalar, Space>::description() const {
   std::string text = m_owner + ": " + word_of(m_method);
   if (m_method == TriangularMethod::jacobi) text += describe_sweeps();
   if (m_method == TriangularMethod::isai) text += ", power " + std::to_string(m_options.isai_power);
-  if (m_order) {
+  if (m_order && m_order->blocks)
+    text += ", " + std::to_string(m_order->blocks.count) + " diagonal blocks, a thread each";
+  else if (m_order) {
     const std::int64_t levels = std::max(1, num_levels());
     text += ", " + std::to_string(levels) + (levels == 1 ? " level of " : " levels of ") +
             std::to_string(num_rows() / levels) + " rows in the mean";

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// Sweeps of Jacobi's method on a fixed vector, which show what they are worth.
+/// Sweeps of Jacobi's method on a fixed vector, which show whether they converge.
 #include <prekond/core/options.hpp>
 #include <prekond/core/scalar.hpp>
 #include <prekond/core/views.hpp>
@@ -14,13 +14,13 @@
 
 namespace prekond::impl::triangular {
 
-/// What sweeps change: the first one, and the last, and how many there are.
+/// The changes of a vector by the first and the last sweep, and the number of sweeps.
 struct Changes {
   double first = 0, last = 0;
   int sweeps = 0;
 };
 
-/// Why sweeps are of no use; empty where they are.
+/// The reason why sweeps are refused; empty where they are not.
 inline std::string divergence(const Changes& changes) {
   if (std::isfinite(changes.first) && std::isfinite(changes.last) && changes.last <= changes.first) return {};
   return "jacobi was refused: its last sweep changed a vector " +
@@ -60,9 +60,10 @@ struct LargestChange {
   }
 };
 
-/// The sweeps to be done, and what they change: y_0 = scale(x) of a fixed x, y_(k + 1) = sweep(y_0, y_k). All
-/// `most` of them; with a tolerance the least number, `least` or more, of which the last changes y by that
-/// part of what the first changes. The change of a sweep that decides nothing is not looked at. Fences.
+/// The sweeps to be done, and their changes: y_0 = scale(x) of a fixed x, y_(k + 1) = sweep(y_0, y_k).
+/// Without a tolerance `most` sweeps are done. With one it is the least number, `least` or more, of which the
+/// last changes y by at most that part of the first one's change. Changes that decide nothing are not
+/// computed. Fences.
 ///
 /// `scale(x)` works in place, `sweep(source, from, to)` writes `to`.
 template <class Scalar, class Space, class Scale, class Sweep>

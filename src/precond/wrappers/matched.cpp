@@ -3,7 +3,6 @@
 #include <prekond/core/error.hpp>
 #include <prekond/pattern/permute.hpp>
 #include <prekond/precond/matched.hpp>
-#include <prekond/precond/registry.hpp>
 #include <prekond/precond/scaled.hpp>
 
 #include "core/instantiate.hpp"
@@ -114,9 +113,9 @@ template <class Scalar, class Space>
 Matched<Scalar, Space>::Matched(const MatchedOptions& options)
     : m_options(resolved(options)),
       m_make([choice = m_options.inner] {
-        return create_preconditioner<Scalar, Space>(choice.name, choice.options);
+        return impl::make_registered_method<Scalar, Space>(choice, "preconditioner");
       }),
-      m_inner_properties(matched_inner_properties<Space>(m_options.inner)) {}
+      m_inner_properties(m_options.inner_properties()) {}
 
 template <class Scalar, class Space>
 Matched<Scalar, Space>::Matched(MakeInner make, const MatchedOptions& options)
@@ -209,10 +208,10 @@ template <class Scalar, class Space>
 Report Matched<Scalar, Space>::report_of(const Matrix& matrix, const State& state, bool kept) const {
   Report report = state.scaled->report();
   const std::int64_t n = matrix.num_rows, nnz = static_cast<std::int64_t>(matrix.nnz());
-  const std::int64_t copies = matrix.bytes() + nnz * static_cast<std::int64_t>(sizeof(Scalar));
   constexpr std::int64_t row_and_given_scales = sizeof(int) + 2 * sizeof(double);
   report.bytes += n * row_and_given_scales;
-  report.setup_bytes = std::max(report.setup_bytes + copies, kept ? 0 : 12 * nnz + 64 * n);
+  if (!kept)
+    report.setup_bytes = std::max(report.setup_bytes, 12 * nnz + 64 * n);  // of the matching, on the host
   report.pattern_kept = kept;
   report.breakdowns.first_row = impl::matched::row_of<Space>(state.rows, report.breakdowns.first_row);
   report.notes.insert(report.notes.begin(), impl::matched::note_of(n, state.rank, state.rows_moved));
@@ -267,10 +266,5 @@ void Matched<Scalar, Space>::apply_step(const Space& space, MultiVectorView<cons
   template class Matched<Scalar, Space>;
 PREKOND_INSTANTIATE(PREKOND_MATCHED)
 PREKOND_INSTANTIATE_COMPLEX(PREKOND_MATCHED)
-
-#define PREKOND_MATCHED_INNER(Space)                 \
-  template MethodTable matched_inner_table<Space>(); \
-  template Properties matched_inner_properties<Space>(const MethodChoice&);
-PREKOND_INSTANTIATE_SPACES(PREKOND_MATCHED_INNER)
 
 }  // namespace prekond

@@ -7,14 +7,14 @@
 #include "matrix/filter_entries.hpp"
 
 #include "core/instantiate.hpp"
-#include "precond/setup/first_columns.hpp"
+#include "precond/setup/workspace_columns.hpp"
 
 #include <stdexcept>
 
 namespace prekond {
 namespace impl::relaxed {
 
-/// The entries of a part of A's square; of a unit diagonal's triangle those beside the diagonal.
+/// The entries of a part of A's square, without the diagonal for a triangle with a unit diagonal.
 template <class Scalar, class Space>
 struct IsInPart {
   CsrView<Scalar, Space> a;

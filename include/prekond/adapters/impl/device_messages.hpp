@@ -42,7 +42,7 @@ class DeviceMessages : public Messages<Scalar> {
     list(from, in, k, m_in);
     m_exchange->start(m_stream, m_out, m_in);
   }
-  /// The parts of a buffer, one behind another.
+  /// The parts of a buffer, one after another.
   template <class T, class Data>
   static void list(const std::vector<Neighbour>& neighbours, T* data, int k,
                    std::vector<DeviceMessage<Data>>& messages) {
@@ -62,7 +62,7 @@ class DeviceMessages : public Messages<Scalar> {
   std::vector<DeviceMessage<void>> m_in;
 };
 
-/// Those that `comm` says.
+/// The messages that `comm` says.
 template <class Scalar>
 std::unique_ptr<Messages<Scalar>> make_messages(const MessageComm& comm, Neighbours neighbours) {
   if (comm.device.transport) return std::make_unique<DeviceMessages<Scalar>>(comm, std::move(neighbours));

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// What a parameter list may say of a matrix beside its entries.
+/// The facts that a parameter list may state about a matrix besides its entries.
 #include <prekond/adapters/tpetra.hpp>
 #include <prekond/core/error.hpp>
-#include <prekond/matrix/near_null_space.hpp>
+#include <prekond/matrix/matrix_source.hpp>
 #include <prekond/precond/rigid_body_modes.hpp>
 
 #include <Teuchos_ParameterList.hpp>
@@ -47,7 +47,7 @@ class NearNullSpaceParameters {
     line(coordinates_name, m_coordinates);
   }
 
-  /// That of a rank with so many rows. \throws InputError where the rows do not fit
+  /// The near null space of a rank with `num_rows` rows. \throws InputError where the rows do not fit
   near_null_space_type of(const space_type& space, std::int64_t num_rows) const {
     if (!m_null_space.is_null()) return {copy_of(space, *m_null_space, null_space_name), 1};
     if (m_coordinates.is_null()) return {};

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// What the ranks of an MPI communicator have to agree upon, as adapters/agreement.hpp has it for Teuchos.
+/// Agreement of the ranks of an MPI communicator, as adapters/agreement.hpp has it for Teuchos.
 /// Needs the target prekond::mpi.
 #include <prekond/adapters/impl/rank_error.hpp>
 #include <prekond/core/report.hpp>
@@ -15,7 +15,7 @@
 namespace prekond::mpi {
 
 /// Collective. Returns if no rank has an error; else all ranks throw the one of the lowest rank that has
-/// one, its text after "rank K of N (where): "; one rank alone is named only where there is a place to name.
+/// one, its text after "rank K of N (where): "; a single rank is named only where there is a place to name.
 /// Cost: one all-reduce of a number where nothing failed.
 void agree(MPI_Comm comm, const std::optional<RankError>& mine);
 
@@ -39,8 +39,8 @@ void together(MPI_Comm comm, Work&& work) {
 
 /// Collective. The report of all ranks, the same on each: times and fences are maxima, sizes and counts sums;
 /// a pattern is kept where all ranks kept theirs; the first breakdown is that of the ranks' first ones with
-/// the smallest global row; notes and actions stand once each, actions behind their rank. `first_global_row`:
-/// the global index of this rank's `report.breakdowns.first_row`.
+/// the smallest global row; notes and actions are listed once each, actions after their rank.
+/// `first_global_row`: the global index of this rank's `report.breakdowns.first_row`.
 Report merged_report(MPI_Comm comm, const Report& report, std::int64_t first_global_row);
 
 }  // namespace prekond::mpi

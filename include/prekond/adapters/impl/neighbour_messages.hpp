@@ -28,8 +28,8 @@ struct MessageComm {
   bool takes_device_memory = false;  ///< does this MPI read and write device memory?
   FoundTransport device;             ///< see device_transport; none where MPI sends
 
-  /// What sends messages, and from where: "NCCL 2.28.9", "MPI from device memory", "MPI from host memory (why
-  /// not NCCL)".
+  /// The library that sends messages, and the memory that it sends from: "NCCL 2.28.9", "MPI from device
+  /// memory", "MPI from host memory (why not NCCL)".
   std::string in_words() const {
     if (device.transport) return device.transport->name();
     if (takes_device_memory) return "MPI from device memory";

@@ -71,7 +71,7 @@ inline RowPlan plan_of(MPI_Comm comm, PetscLayout rows, const std::vector<PetscI
   return plan;
 }
 
-/// PETSc's copy of the communicator, with a tag for these messages alone. MPI is trusted with device memory
+/// PETSc's copy of the communicator, with a tag only for these messages. MPI is trusted with device memory
 /// where PETSc trusts it (-use_gpu_aware_mpi) and has a device itself, because it has tried it then.
 /// Collective. \throws as mpi::device_transport
 template <class Space>

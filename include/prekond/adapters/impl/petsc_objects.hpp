@@ -78,7 +78,7 @@ bool is_in_reach(PetscMemType type) {
   return is_host_space<Space> ? PetscMemTypeHost(type) == PETSC_TRUE : PetscMemTypeDevice(type) == PETSC_TRUE;
 }
 
-/// The device that PETSc computes on; none where it computes on the host alone.
+/// The device that PETSc computes on; none where it computes only on the host.
 inline std::optional<int> device_of_petsc() {
   PetscDeviceContext context = nullptr;
   PetscDevice device = nullptr;

@@ -182,7 +182,7 @@ class AijRows {
   mutable PetscObjectState m_copied_state = -1;
 };
 
-/// What a rank has of an AIJ matrix: its rows in its own columns, and in those of other ranks.
+/// The part of an AIJ matrix that a rank has: its rows in its own columns, and in those of other ranks.
 struct AijParts {
   Mat own = nullptr;
   Mat others = nullptr;                         ///< null for a MATSEQAIJ

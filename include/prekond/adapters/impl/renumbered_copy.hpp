@@ -47,7 +47,7 @@ struct IsDescentAtRowBegin {
 };
 
 /// The columns of a rank's matrix, numbered so that its own rows come first: `own(c)` is the row that column
-/// c corresponds to, or negative; columns of other ranks follow behind `num_rows` in their order. \returns
+/// c corresponds to, or negative; columns of other ranks follow from `num_rows` on, in their order. \returns
 /// their number
 template <class Space, class Own>
 std::int64_t number_columns(const Space& space, std::int64_t num_rows, const Vector<int, Space>& new_index,

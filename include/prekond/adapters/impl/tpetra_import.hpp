@@ -95,7 +95,7 @@ using Comm = Teuchos::RCP<const Teuchos::Comm<int>>;
 using mpi::make_messages;
 using MessageComm = mpi::MessageComm;
 
-/// A communicator for messages alone, and what mpi::transport() says. Collective. \throws as
+/// A communicator only for messages, and the choice of mpi::transport(). Collective. \throws as
 /// mpi::device_transport
 template <class Space>
 MessageComm message_comm(const Teuchos::Comm<int>& comm) {
@@ -151,7 +151,7 @@ std::unique_ptr<VectorImport<Scalar, typename Node::execution_space>> make_impor
       plan_of(Import(rows, remote)));
 }
 
-/// Brings the entries of a matrix's columns behind the rank's own, by the matrix's Import. Collective.
+/// Brings the entries of the columns that follow the rank's own, by the matrix's Import. Collective.
 /// \pre on all ranks the Import's target map begins with its source map
 template <class Scalar, class Node, class Import>
 std::unique_ptr<VectorImport<Scalar, typename Node::execution_space>> make_column_import(

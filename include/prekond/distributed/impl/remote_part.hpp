@@ -43,7 +43,7 @@ struct AddColumnsFrom {
 }  // namespace impl
 
 /// The rows of a matrix that have entries in columns of number `first` or more, of which most rows of a
-/// rank's matrix have none; a product with these columns touches no other row. Holds the rows' numbers alone:
+/// rank's matrix have none; a product with these columns touches no other row. Holds only the rows' numbers:
 /// the matrix may have other values at each product.
 template <class Space>
 class RowsWithColumnsFrom {

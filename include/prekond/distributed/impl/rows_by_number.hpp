@@ -9,14 +9,14 @@
 
 namespace prekond {
 
-/// The global numbers of a rank's columns: its own `num_rows`, numbered as its rows are, and behind them
+/// The global numbers of a rank's columns: its own `num_rows`, numbered as its rows are, and after them
 /// those of other ranks, `remote`. Cost: one pass over the result.
 template <class Space>
 Vector<std::int64_t, Space> column_numbers(const Space& space, const RowNumbers<Space>& own,
                                            std::int64_t num_rows,
                                            VectorView<const std::int64_t, Space> remote);
 
-/// Rows for other ranks: row r of the result is row list(r) of `a` and, behind it, that of `other`, which may
+/// Rows for other ranks: row r of the result is row list(r) of `a` and, after it, that of `other`, which may
 /// have no rows at all. Columns are global numbers, ascending.
 ///
 /// Cost: of these rows two readings, a sort of their columns' numbers and one of each row; nothing depends on

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// A rank's own columns, and those of other ranks behind them.
+/// A rank's own columns, followed by those of other ranks.
 #include <prekond/matrix/csr_matrix.hpp>
 
 #include <cstdint>

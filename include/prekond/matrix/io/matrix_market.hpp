@@ -11,10 +11,10 @@
 namespace prekond {
 
 namespace impl {
-class MarketInput;
+struct MarketInput;
 }
 
-/// What a Matrix Market file said about itself, and what was found in it.
+/// What a Matrix Market file says about itself, and what was found in it.
 struct MatrixMarketInfo {
   std::string format;                ///< "coordinate" or "array"
   std::string field;                 ///< "real", "integer", "pattern" or "complex"
@@ -24,34 +24,18 @@ struct MatrixMarketInfo {
   std::int64_t inflated_bytes = 0;   ///< length of the text
 };
 
-/// Reads a matrix from a Matrix Market file, plain or gzip (told by its content, not by its name).
-///
-/// Coordinate and array; real, double, integer, pattern (value 1) and complex; general, symmetric,
-/// skew-symmetric and hermitian. One triangle in the file becomes both in the matrix. Duplicates are summed
-/// in the order of the file. Explicit zeros are kept in coordinate format and dropped in array format. The
-/// result has the same bits for any number of threads. A gzip file may have several members; anything but
-/// zeros behind the last one is refused, as is text that its entries do not justify (64 MB and 1 kB an entry,
-/// 1 MB a comment).
-///
-/// Cost: one pass over the text, parsed in parallel while the next block is inflated. Memory, with the
-/// result: at most 64 MB + 40 bytes a byte of text; nothing is allocated on the word of the size line.
-/// Scalar: double, float and their complex numbers; a real matrix may be read as a complex one.
-/// \throws InputError "PATH:LINE: ..." for everything that is not exactly a matrix with finite entries
-template <class Scalar>
-CsrMatrix<Scalar, int, std::size_t, Kokkos::HostSpace> read_matrix_market(const std::string& path,
-                                                                          MatrixMarketInfo* info = nullptr);
-
 /// A Matrix Market file that is open, and whose first lines have been read: the caller knows what it holds
 /// before deciding how to read it. It is read once and forward, so that it may be a pipe.
 class MatrixMarketFile {
  public:
+  /// `block_size`: the bytes of text that are held at once.
   /// \throws InputError as read_matrix_market
-  explicit MatrixMarketFile(const std::string& path);
+  explicit MatrixMarketFile(const std::string& path, std::size_t block_size = std::size_t(4) << 20);
   ~MatrixMarketFile();
   MatrixMarketFile(MatrixMarketFile&&) noexcept;
   MatrixMarketFile& operator=(MatrixMarketFile&&) noexcept;
 
-  /// What the first lines say, as read_matrix_market_info.
+  /// As read_matrix_market_info.
   const MatrixMarketInfo& info() const { return m_info; }
 
   /// As read_matrix_market. \throws std::logic_error the second time
@@ -63,9 +47,30 @@ class MatrixMarketFile {
   MatrixMarketInfo m_info;
 };
 
-/// What the first lines of a file say; nothing is counted in it but the entries that they announce.
+/// Reads a matrix from a Matrix Market file, plain or gzip (told by its content, not by its name).
+///
+/// Coordinate and array; real, double, integer, pattern (value 1) and complex; general, symmetric,
+/// skew-symmetric and hermitian. One triangle in the file becomes both in the matrix. Duplicates are summed
+/// in the order of the file. Explicit zeros are kept in coordinate format and dropped in array format. The
+/// result has the same bits for any number of threads. A gzip file may have several members; any bytes but
+/// zeros after the last one are refused, as is text that its entries do not justify (64 MB and 1 kB an entry,
+/// 1 MB a comment).
+///
+/// Cost: one pass over the text, parsed in parallel while the next block is inflated. Memory, with the
+/// result: at most 64 MB + 40 bytes a byte of text; the size line makes the reader allocate nothing.
+/// Scalar: double, float and their complex numbers; a real matrix may be read as a complex one.
+/// \throws InputError "PATH:LINE: ..." for everything that is not exactly a matrix with finite entries
+template <class Scalar>
+CsrMatrix<Scalar, int, std::size_t, Kokkos::HostSpace> read_matrix_market(const std::string& path,
+                                                                          MatrixMarketInfo* info = nullptr) {
+  return MatrixMarketFile(path).read<Scalar>(info);
+}
+
+/// What the first lines of a file say; the entries are not counted but those that the lines announce.
 /// \throws InputError
-MatrixMarketInfo read_matrix_market_info(const std::string& path);
+inline MatrixMarketInfo read_matrix_market_info(const std::string& path) {
+  return MatrixMarketFile(path, 65536).info();
+}
 
 /// Reads a vector: an array or coordinate file of n x 1 or 1 x n; what a coordinate file leaves out is zero.
 /// Scalar and memory as for matrices.
@@ -81,12 +86,6 @@ struct MatrixMarketWriteOptions {
 };
 
 namespace impl {
-/// The reader with another block size (bytes of text that are held at once), so that tests cross block
-/// limits.
-template <class Scalar>
-CsrMatrix<Scalar, int, std::size_t, Kokkos::HostSpace> read_matrix_market_by_blocks(const std::string& path,
-                                                                                    std::size_t block_size,
-                                                                                    MatrixMarketInfo* info);
 template <class Scalar>
 void write_matrix_market(const std::string& path, const CsrView<Scalar, Kokkos::HostSpace>& a,
                          const MatrixMarketWriteOptions& options);

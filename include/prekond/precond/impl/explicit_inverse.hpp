@@ -1,19 +1,18 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-#include <prekond/pattern/threshold.hpp>
-#include <prekond/precond/impl/memory_meter.hpp>
+#include <prekond/pattern/impl/threshold.hpp>
 #include <prekond/precond/impl/stored_matrix.hpp>
 #include <prekond/precond/matrix_preconditioner.hpp>
 
 namespace prekond {
 
-/// A sparse matrix M ~ A^-1 that is stored by rows and applied by one product: what the sparse approximate
-/// inverses (SPAI, ISAI) have in common.
+/// A sparse matrix M ~ A^-1 that is stored by rows and applied by one product: the part that the sparse
+/// approximate inverses (SPAI, ISAI) share.
 ///
-/// The values may be stored in a lower precision than the vectors have (`Storage`), to read less: then M = D
-/// H with D_ii a power of two that brings row i of H to the top of the stored type's range; sums are formed
-/// in the vectors' precision.
+/// Storage: the values may be stored in a lower precision than the vectors have (`Storage`), to read less:
+/// then M = D H with D_ii a power of two that brings row i of H to the top of the range of the stored type;
+/// sums are formed in the vectors' precision.
 template <class Scalar, class Space>
 class ExplicitInverse : public MatrixPreconditioner<Scalar, Space> {
  public:
@@ -34,11 +33,9 @@ class ExplicitInverse : public MatrixPreconditioner<Scalar, Space> {
   /// The inverse is empty.
   void numeric_without_rows(const Space& space, const matrix_source& source, Report& report) override;
 
-  /// Takes a finished M, stores it, and fills what the report says of it. Changes nothing where it throws.
-  /// `meter` has what the setup held.
-  void store_inverse(const Space& space, const matrix_type& m, StoredAs as, Report& report,
-                     impl::MemoryMeter& meter);
-  /// Of a graph of the user's, the part that M has: all of it, and the diagonal.
+  /// Takes a finished M, stores it, and fills the report. Changes nothing where it throws.
+  void store_inverse(const Space& space, const matrix_type& m, StoredAs as, Report& report);
+  /// The part of the user's graph that M has: all of it, and the diagonal.
   static CsrGraph<Space> pattern_from(const Space& space, const CsrGraphView<Space>& graph) {
     return with_diagonal<Space>(space, graph);
   }

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-#include <prekond/pattern/threshold.hpp>
-#include <prekond/precond/impl/memory_meter.hpp>
+#include <prekond/pattern/impl/threshold.hpp>
 #include <prekond/precond/impl/stored_matrix.hpp>
 #include <prekond/precond/matrix_preconditioner.hpp>
 
@@ -10,24 +9,25 @@
 
 namespace prekond {
 
-/// M^-1 = G^T G with a sparse lower triangular G: what the factored sparse approximate inverses (FSAI) have
-/// in common. An application is a product with G and one with G^T, which is stored too. Symmetric and, where
-/// G has no zero on its diagonal, positive definite.
+/// M^-1 = G^T G with a sparse lower triangular G: the part that the factored sparse approximate inverses
+/// (FSAI) share.
 ///
-/// For general matrices M^-1 = G_U G_L, with a sparse upper triangular G_U in place of G^T.
+/// Formula: an application is a product with G and one with G^T, which is stored too. M is symmetric and,
+/// where G has no zero on its diagonal, positive definite. For general matrices M^-1 = G_U G_L, with a sparse
+/// upper triangular G_U in place of G^T. For complex scalars M^-1 = G^H G is Hermitian, with a real diagonal
+/// of G.
 ///
-/// The values may be stored in a lower precision than the vectors have (`Storage`), to read less: then G = D
-/// H with D_ii a power of two that brings row i of H into the middle of the stored type's range, and M^-1 =
-/// H^T D^2 H with H and H^T rounded alike. That is symmetric and positive definite all the same, so that CG
-/// needs no change; sums are formed in the vectors' precision. (G_U = H_U D_U likewise, with scales of its
-/// own.)
+/// Storage: the values may be stored in a lower precision than the vectors have (`Storage`), to read less:
+/// then G = D H with D_ii a power of two that brings row i of H into the middle of the range of the stored
+/// type, and M^-1 = H^T D^2 H with H and H^T rounded alike. That is still symmetric and positive definite, so
+/// that CG needs no change; sums are formed in the vectors' precision. Likewise G_U = H_U D_U, with scales of
+/// its own. Reduced precisions hold two numbers for a complex entry.
 ///
-/// A row with an entry that is not finite keeps its diagonal alone (1 where that is not finite either), in
-/// both factors, and is counted as a breakdown. For A times a power of four M^-1 is divided by it, to the
-/// last bit; for other powers of two the square roots in G round.
+/// Breakdown: a row with an entry that is not finite keeps only its diagonal (1 where that is not finite
+/// either), in both factors, and is counted.
 ///
-/// Complex scalars: M^-1 = G^H G, Hermitian, with a real diagonal of G; G^H is what is stored beside G, and
-/// reduced precisions hold two numbers an entry.
+/// Scaling: for A times a power of four M^-1 is divided by it, to the last bit; for other powers of two the
+/// square roots in G round.
 template <class Scalar, class Space>
 class FactoredInverse : public MatrixPreconditioner<Scalar, Space> {
  public:
@@ -42,7 +42,7 @@ class FactoredInverse : public MatrixPreconditioner<Scalar, Space> {
   /// format.
   const matrix_type& factor() const { return m_lower.csr(); }
   const matrix_type& factor_transposed() const { return m_upper.csr(); }  ///< G^H or G_U, likewise
-  /// For rows of a factor that is put together elsewhere: the next numeric phases transpose nothing.
+  /// Lets the next numeric phases transpose nothing, for rows of a factor that is put together elsewhere.
   /// `factor_transposed()` is G_U^T then, or empty, and make_workspace and apply throw std::logic_error.
   void keep_rows_only() { m_rows_only = true; }
 
@@ -56,17 +56,16 @@ class FactoredInverse : public MatrixPreconditioner<Scalar, Space> {
   /// The factor is empty.
   void numeric_without_rows(const Space& space, const matrix_source& source, Report& report) override;
 
-  /// Takes a finished G, transposes (and conjugates) it, stores both, and fills what the report says of them.
-  /// Fences, changes nothing where it throws. `meter` has what the setup held before.
-  void store_factor(const Space& space, const matrix_type& g, StoredAs as, Report& report,
-                    impl::MemoryMeter& meter) {
-    store_factors(space, g, g, as, report, meter);
+  /// Takes a finished G, transposes (and conjugates) it, stores both, and fills the report.
+  /// Fences, changes nothing where it throws.
+  void store_factor(const Space& space, const matrix_type& g, StoredAs as, Report& report) {
+    store_factors(space, g, g, as, report);
   }
   /// Likewise G_L and G_U^T, whose rows end with the diagonal. The report's nnz is of both, where they are
   /// two.
   void store_factors(const Space& space, const matrix_type& lower, const matrix_type& upper_transposed,
-                     StoredAs as, Report& report, impl::MemoryMeter& meter);
-  /// Of a graph of the user's, the part that G has: the lower triangle, with the diagonal.
+                     StoredAs as, Report& report);
+  /// The part of the user's graph that G has: the lower triangle, with the diagonal.
   static CsrGraph<Space> pattern_from(const Space& space, const CsrGraphView<Space>& graph) {
     return lower_triangle<Space>(space, graph);
   }

@@ -12,21 +12,22 @@
 
 namespace prekond {
 
-namespace impl::relaxation {
+namespace impl::sweeps {
 template <class Space>
-struct ColorPattern;
+struct GroupedTriangles;
 template <class Scalar, class Space>
 struct Factors;
 template <class Scalar, class Space>
-class ColorSweeps;
+class GroupedSweeps;
 struct HalfSweep;
-}  // namespace impl::relaxation
+}  // namespace impl::sweeps
 
-/// How the colours are numbered: as they are found, or by the mean number of entries that A has in their
-/// rows, fewest first (see renumber_by_degree). Automatic: the latter where the sparsification dropped edges.
+/// The numbering of the colours: as they are found, or by the mean number of entries that A has in their
+/// rows, fewest first (see renumber_by_degree). `automatic` takes the latter where the sparsification dropped
+/// edges.
 enum class ColorNumbering { automatic, found, by_degree };
 
-/// What all multicolour preconditioners let choose: the colouring, and how the result is kept.
+/// Options of all multicolour preconditioners: the colouring, and the storage of the triangles.
 struct MulticolorOptions {
   ColoringOrder order = ColoringOrder::natural;
   bool two_colors = true;
@@ -40,33 +41,36 @@ struct MulticolorOptions {
   template <class Visitor>
   void describe(Visitor& visit) {
     visit("order", order, coloring_orders(),
-          "the rows' order in the greedy colouring: by index, most neighbours first, or random");
-    visit("two_colors", two_colors, "looks first whether two colours do, as of 5- and 7-point stencils");
+          "order of the rows in the greedy colouring: by index, most neighbours first, or random");
+    visit("two_colors", two_colors,
+          "whether a colouring by two colours is tried first, which 5- and 7-point stencils have");
     visit("numbering", numbering,
           {{"automatic", ColorNumbering::automatic},
            {"found", ColorNumbering::found},
            {"by_degree", ColorNumbering::by_degree}},
-          "of the colours: as they are found; by the mean number of entries of their rows, fewest first; "
-          "automatic: the latter where the sparsification dropped edges");
+          "numbering of the colours: as they are found, or by the mean number of entries of their rows, "
+          "fewest first; automatic takes the latter where the sparsification dropped edges");
     visit("sparsify", sparsify, 0.0, 1.0,
-          "theta: rows with many neighbours do without those below theta times their largest entry, in the "
-          "colouring, and in the preconditioner where both rows have one colour; 0: no entry");
-    visit("max_colors", max_colors, 1, 1 << 30, "of the sparsification: it ends with so few colours");
-    visit("sparsify_rounds", sparsify_rounds, 0, 1000, "of the sparsification: colourings beside the first");
+          "threshold theta of a sparsified colouring: rows with many neighbours ignore entries below theta "
+          "times their largest one, which the preconditioner drops where both rows then have one colour; "
+          "raise it for fewer colours; 0 keeps all entries");
+    visit("max_colors", max_colors, 1, 1 << 30, "number of colours at which the sparsification ends");
+    visit("sparsify_rounds", sparsify_rounds, 0, 1000,
+          "number of further colourings that the sparsification tries; raise it for fewer colours");
     visit("storage", storage, storage_choices(),
-          "precision in which the triangles are kept and applied, scaled to a unit diagonal; full: the "
-          "matrix's");
+          "precision in which the triangles are kept and applied, scaled to a unit diagonal; full is the "
+          "matrix's own");
     visit("reuse", reuse, reuse_choices(),
-          "what a second numeric phase does: keeps the colours, or finds them anew");
+          "whether a second numeric phase keeps the colours or finds them anew");
   }
 };
 
-/// What the multicolour preconditioners have in common: A's rows and columns in the order of the colours,
+/// The base of the multicolour preconditioners. It has A's rows and columns in the order of the colours,
 ///
 ///   P A P^T = L + D + U,
 ///
 /// by colours strictly lower, diagonal and strictly upper. The rows of a colour do not depend on each other,
-/// so that a triangular solve is one product a colour, with the rows of L or of U alone. Colours are those of
+/// so that a triangular solve is one product a colour, with the rows of L or of U. Colours are those of
 /// A + A^T; columns >= num_rows (of other ranks) are skipped.
 ///
 /// A copy of the matrix is kept, scaled from both sides to the unit diagonal, sign(a_ii) / sqrt|a_ii| and
@@ -81,7 +85,7 @@ struct MulticolorOptions {
 ///
 /// An application is one launch a colour; colours next to each other that are small make one launch of one
 /// team. The first pass over a colour gathers the vector, the last one scatters the result. A host's result
-/// has the same bits for any number of threads, and each column those that it has alone.
+/// has the same bits for any number of threads, and each column of several has those of a single one.
 ///
 /// Memory: L and U by rows, with a number of 4 bytes an entry of where it comes from; 2 numbers of 4 bytes
 /// and one value a row. A workspace has one vector a column or two.
@@ -97,16 +101,16 @@ class Multicolor : public MatrixPreconditioner<Scalar, Space> {  // NOLINT(*clas
 
   ~Multicolor() override;
 
-  /// Colours of the user's, of another library's say (see coloring_of), in place of those by the options.
-  /// Shared, not copied, and kept in their order. Takes effect with the next `symbolic`, which throws
-  /// InputError where there are not as many as rows, or its parts' sizes do not go together. Entries between
-  /// rows of one colour are left out.
+  /// Sets colours of the user's, such as another library's (see coloring_of), in place of those by the
+  /// options. They are shared, not copied, and kept in their order. They take effect with the next
+  /// `symbolic`, which throws InputError where their number is not that of the rows, or the sizes of their
+  /// parts do not fit. Entries between rows of one colour are left out.
   void set_coloring(const Coloring<Space>& coloring) { m_given = coloring; }
-  /// The one in use; that of no rows before there is one.
+  /// The colouring in use; one of no rows before there is one.
   const Coloring<Space>& coloring() const { return m_coloring; }
-  /// Without sparsification.
+  /// The number of colours without sparsification.
   int num_colors_before() const { return m_num_colors_before; }
-  /// Entries between rows of one colour.
+  /// The number of entries between rows of one colour.
   std::int64_t entries_within_colors() const;
 
   std::unique_ptr<Workspace> make_workspace(const Space& space, int num_vectors) const override;
@@ -115,7 +119,7 @@ class Multicolor : public MatrixPreconditioner<Scalar, Space> {  // NOLINT(*clas
   /// \throws OptionError for `Reuse::extend`
   Multicolor(const std::string& name, const MulticolorOptions& options);
 
-  /// Was a numeric phase given rows?
+  /// Whether a numeric phase was given rows.
   bool has_values() const { return m_sweeps != nullptr; }
 
   void symbolic_step(const Space& space, const matrix_source& source) override;
@@ -124,14 +128,14 @@ class Multicolor : public MatrixPreconditioner<Scalar, Space> {  // NOLINT(*clas
   void apply_step(const Space& space, MultiVectorView<const Scalar, Space> x,
                   MultiVectorView<Scalar, Space> y, Workspace& workspace) const override;
 
-  using Pattern = impl::relaxation::ColorPattern<Space>;
-  using Factors = impl::relaxation::Factors<Scalar, Space>;
+  using Pattern = impl::sweeps::GroupedTriangles<Space>;
+  using Factors = impl::sweeps::Factors<Scalar, Space>;
 
-  /// The triangles' values, with what that counts for the report.
+  /// The triangles' values. `report` gets the counts.
   virtual Factors find_factors(const Space& space, const matrix_view& a, const Pattern& pattern,
                                Report& report) const = 0;
-  /// What an application does, in turn.
-  virtual std::vector<impl::relaxation::HalfSweep> half_sweeps() const = 0;
+  /// The half sweeps of an application, in turn.
+  virtual std::vector<impl::sweeps::HalfSweep> half_sweeps() const = 0;
 
  private:
   struct Colored;
@@ -142,8 +146,8 @@ class Multicolor : public MatrixPreconditioner<Scalar, Space> {  // NOLINT(*clas
   Coloring<Space> m_user;      ///< of the last symbolic
   Coloring<Space> m_coloring;  ///< in use
   int m_num_colors_before = 0;
-  std::shared_ptr<const Pattern> m_pattern;                                      ///< null: numeric finds it
-  std::shared_ptr<const impl::relaxation::ColorSweeps<Scalar, Space>> m_sweeps;  ///< of a numeric phase
+  std::shared_ptr<const Pattern> m_pattern;                                    ///< null: numeric finds it
+  std::shared_ptr<const impl::sweeps::GroupedSweeps<Scalar, Space>> m_sweeps;  ///< of a numeric phase
 };
 
 }  // namespace prekond

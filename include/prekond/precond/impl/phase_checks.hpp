@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// What every phase of a preconditioner checks before it begins. On the host, a few comparisons.
+/// The checks of every phase of a preconditioner before it begins: a few comparisons on the host.
 #include <prekond/core/error.hpp>
 #include <prekond/core/preconditioner.hpp>
 

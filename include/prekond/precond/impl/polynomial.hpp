@@ -7,7 +7,7 @@
 
 namespace prekond {
 
-/// A polynomial p of degree k by k steps of a three-term recurrence:
+/// A polynomial p of degree k as k steps of a three-term recurrence:
 ///   y_1 = product_1 t + direct_1,  y_j = (product_j t + direct_j) y_(j-1) + previous_j y_(j-2) + source_j,
 /// with y_0 not read and p = y_k; p = constant for k = 0.
 struct Polynomial {
@@ -21,17 +21,16 @@ struct Polynomial {
   double operator()(double t) const;
 };
 
-/// What a setup knows of the spectrum of B = D^-1 A, or of B = 2^exponent A where nothing is scaled by the
-/// diagonal.
+/// Bounds of the spectrum of B = D^-1 A, or of B = 2^exponent A where nothing is scaled by the diagonal.
 struct Spectrum {
   double min = 0;        ///< an eigenvalue, a Ritz value or a bound near the smallest one
   double min_bound = 0;  ///< an eigenvalue is within this of `min`
   double max = 0;        ///< likewise of the largest one
   double max_bound = 0;
-  bool min_given = false;  ///< by the user: to be taken as it is
+  bool min_given = false;  ///< by the user, and taken as it is
   bool max_given = false;
-  int exponent = 0;    ///< 0 of D^-1 A
-  std::string source;  ///< in a few words
+  int exponent = 0;    ///< 0 for D^-1 A
+  std::string source;  ///< of the bounds, in a few words
 
   /// One of B's numbers in the units that a user gives them in: those of D^-1 A, or of A.
   double as_given(double value) const { return std::ldexp(value, -exponent); }

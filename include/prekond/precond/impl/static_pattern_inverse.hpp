@@ -10,10 +10,11 @@
 
 namespace prekond {
 
-/// An inverse on a pattern that is given in advance: what the static FSAI of symmetric and of general
-/// matrices, the static SPAI and the ISAI have in common. The pattern is the algorithm's own, made by
-/// `symbolic` where it needs no values and else by the first `numeric`, or one of the user's. Later numeric
-/// phases keep it (`Reuse::pattern`) or make it anew. `Inverse` is what is applied: a FactoredInverse or an
+/// An inverse on a pattern that is given in advance: the part that the static FSAI of symmetric and of
+/// general matrices, the static SPAI and the ISAI share. The pattern is the algorithm's own, made by
+/// `symbolic` where it needs no values and else by the first `numeric`, or the user gives it. Later numeric
+/// phases keep it
+/// (`Reuse::pattern`) or make it again. `Inverse` is the base that is applied: a FactoredInverse or an
 /// ExplicitInverse.
 template <class Scalar, class Space, class Inverse = FactoredInverse<Scalar, Space>>
 class StaticPatternInverse : public Inverse {
@@ -22,9 +23,9 @@ class StaticPatternInverse : public Inverse {
   using typename Inverse::matrix_type;
   using typename Inverse::matrix_view;
 
-  /// A pattern of the user's, instead of the power, with the diagonal added. Of a factored inverse its lower
-  /// triangle is that of G (united in blocks, where `block_size` asks for them), or of G_L and of G_U^T. It
-  /// is copied. Takes effect with the next `symbolic`.
+  /// Gives a pattern in place of the power; the diagonal is added. In a factored inverse its lower triangle
+  /// is the pattern of G (united in blocks, where `block_size` asks for them), or of G_L and of G_U^T. It is
+  /// copied. It takes effect with the next `symbolic`.
   ///
   /// \pre columns ascend
   ///
@@ -35,10 +36,11 @@ class StaticPatternInverse : public Inverse {
   /// \throws OptionError for `Reuse::extend`: this pattern does not grow
   StaticPatternInverse(const std::string& name, Reuse reuse, bool needs_values);
 
-  /// Makes the pattern where that needs no values: with tau = 0, or a pattern of the user's.
+  /// Makes the pattern where that needs no values: with tau = 0, or a pattern that the user gave.
   void symbolic_step(const Space& space, const matrix_source& source) override;
   void numeric_step(const Space& space, const matrix_source& source, Report& report) override;
   void numeric_without_rows(const Space& space, const matrix_source& source, Report& report) override;
+  std::int64_t symbolic_bytes() const override { return filters_inverse() ? m_pattern.bytes() : 0; }
 
   /// The pattern for A: the user's where there is one, else the algorithm's own.
   virtual CsrGraph<Space> make_pattern(const Space& space, const matrix_source& source) = 0;
@@ -46,11 +48,14 @@ class StaticPatternInverse : public Inverse {
   /// nothing can fail any more.
   virtual void find_inverse(const Space& space, const matrix_source& source, Report& report) = 0;
 
+  /// Whether entries of the inverse are dropped in the end, so that the pattern is not the inverse's.
+  virtual bool filters_inverse() const { return false; }
+
   bool has_user_pattern() const { return m_user_pattern.row_ptrs.extent(0) > 0; }
   /// \throws InputError where it has another number of rows than `a`
   CsrGraph<Space> user_pattern(const matrix_view& a) const;
 
-  /// Does numeric keep the pattern of the inverse that there is?
+  /// Whether numeric keeps the pattern of the present inverse.
   bool keeps_pattern() const { return m_reuse == Reuse::pattern && this->has_inverse(); }
   /// The pattern that numeric works on: the inverse's, where it is kept, that of symbolic, or a new one.
   CsrGraph<Space> numeric_pattern(const Space& space, const matrix_source& source);

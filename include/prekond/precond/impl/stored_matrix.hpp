@@ -3,9 +3,9 @@
 #pragma once
 #include <prekond/core/operator.hpp>
 #include <prekond/core/scalar.hpp>
-#include <prekond/matrix/block_sell_matrix.hpp>
 #include <prekond/matrix/csr_matrix.hpp>
 #include <prekond/matrix/matrix_format.hpp>
+#include <prekond/matrix/sell_matrix.hpp>
 #include <prekond/precond/setup_options.hpp>
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace prekond {
 
 namespace impl {
 
-/// H in one format and one precision. What a new one has to say.
+/// The interface of H in one format and one precision.
 template <class Scalar, class Space>
 class StoredFormat {
  public:
@@ -43,7 +43,7 @@ struct StoredAs {
   MatrixFormat format;  ///< `automatic`: see advise_format
 };
 
-/// Of each row, the entry that rounding does not take to zero. A triangular factor without its diagonal would
+/// The entry of each row that rounding does not take to zero. A triangular factor without its diagonal would
 /// be singular.
 enum class Nonzero { none, first, last };
 
@@ -62,7 +62,7 @@ enum class Nonzero { none, first, last };
 /// Cost of a product: 2 nnz operations a vector (8 of complex numbers), the matrix read once for every four
 /// vectors. Memory: A's columns and rows, which are
 /// shared with the A given, nnz stored values, and n numbers d_i where they are not full; in another format
-/// than CSR what that takes beside A's columns and rows.
+/// than CSR what that takes in addition to A's columns and rows.
 ///
 /// Copies share what they keep.
 template <class Scalar, class Space>
@@ -108,7 +108,7 @@ class StoredMatrix {
   StoredMatrix with_rows_multiplied(const Space& space, const Vector<Real, Space>& scale) const;
 
   /// y = A x, for x of num_cols() x k and y of num_rows() x k. No allocation, no fence. On a host each column
-  /// has the bits that it has alone. \throws InputError where the sizes do not fit \pre x and y share no
+  /// has the bits of a single column. \throws InputError where the sizes do not fit \pre x and y share no
   /// memory
   void multiply(const Space& space, MultiVectorView<const Scalar, Space> x,
                 MultiVectorView<Scalar, Space> y) const {
@@ -130,7 +130,7 @@ class StoredMatrix {
   std::int64_t num_rows() const { return m_csr.num_rows; }
   std::int64_t num_cols() const { return m_csr.num_cols; }
   std::int64_t nnz() const { return m_csr.nnz(); }
-  /// What it keeps: pattern, values, scales.
+  /// Bytes of its pattern, values and scales.
   std::int64_t bytes() const;
   /// Are the entries those of the matrix that was given, but for with_rows_multiplied?
   bool is_full() const { return m_is_full; }

@@ -35,10 +35,10 @@ KOKKOS_FORCEINLINE_FUNCTION unsigned long long magnitude(const Kokkos::complex<d
   return magnitude(modulus(x));
 }
 
-/// Of n candidates with magnitudes `size_of(s)` and keys `key_of(s)`, the key of the largest that `accept(s)`
-/// lets pass; ties go to the smaller key. -1 where there is none, or all are zero. Single precision packs
-/// magnitude and key into one number; double needs two sweeps. (Finding the candidate again by its key costs
-/// less than the registers that would carry it along: 50 against 53 ms at k_max 10.)
+/// The key of the largest of n candidates, with magnitudes `size_of(s)` and keys `key_of(s)`, that
+/// `accept(s)` lets pass; ties go to the smaller key. It is -1 where there is none, or all are zero. Single
+/// precision packs magnitude and key into one number; double needs two sweeps. (Finding the candidate again
+/// by its key costs less than the registers that would carry it along: 50 against 53 ms at k_max 10.)
 template <class Real, class LaneGroup, class Size, class Key, class Accept>
 KOKKOS_FORCEINLINE_FUNCTION int arg_max(const LaneGroup& lane_group, int n, const Size& size_of,
                                         const Key& key_of, const Accept& accept) {

@@ -43,7 +43,7 @@ struct ListOutgrown {
   KOKKOS_FUNCTION void operator()(int k, std::int64_t& sum) const { sum += length(k) < 0; }
 };
 
-/// Row pointers of a chunk's rows: behind `begin` entries.
+/// Row pointers of a chunk's rows, after `begin` entries.
 template <class Space>
 struct ScanLengths {
   std::int64_t first;

@@ -3,7 +3,6 @@
 #pragma once
 /// Operations of the adaptive FSAI's setup, estimated from G.
 #include <prekond/matrix/csr_matrix.hpp>
-#include <prekond/pattern/supernodes.hpp>
 
 #include <cstdint>
 
@@ -32,34 +31,6 @@ double estimate_flops(const Space& space, const CsrView<Scalar, Space>& a, const
                           updates, cubes);
   const double mean_row = static_cast<double>(a.nnz()) / static_cast<double>(a.num_rows);
   return (kept ? 0 : mean_row * static_cast<double>(updates)) + 2 * static_cast<double>(cubes) / 3;
-}
-
-template <class Scalar, class Space>
-struct SumBlockSteps {
-  CsrView<Scalar, Space> g;
-  VectorView<const int, Space> begins;
-  KOKKOS_FUNCTION void operator()(int k, std::int64_t& rows_of_a, std::int64_t& third_powers,
-                                  std::int64_t& second_powers) const {
-    const int first = begins(k);
-    const std::int64_t b = begins(k + 1) - first;
-    const auto m = static_cast<std::int64_t>(g.row_ptrs(first + 1) - g.row_ptrs(first)) - 1;
-    rows_of_a += b * m * (m + 1);
-    third_powers += m * m * m;
-    second_powers += b * m * m;
-  }
-};
-
-/// Operations of the growth for G's row lengths, estimated as for rows alone, but with one factor a block.
-template <class Scalar, class Space>
-double estimate_block_flops(const Space& space, const CsrView<Scalar, Space>& a,
-                            const CsrView<Scalar, Space>& g, const Supernodes<Space>& supernodes) {
-  std::int64_t updates = 0, cubes = 0, squares = 0;  // whole numbers: the same sums in any order
-  Kokkos::parallel_reduce("prekond::adaptive_fsai::numeric::estimate_flops",
-                          Kokkos::RangePolicy<Space>(space, 0, supernodes.count()),
-                          SumBlockSteps<Scalar, Space>{g, supernodes.begins}, updates, cubes, squares);
-  const double mean_row = static_cast<double>(a.nnz()) / static_cast<double>(a.num_rows);
-  return mean_row * static_cast<double>(updates) + 2 * static_cast<double>(cubes) / 3 +
-         2 * static_cast<double>(squares);
 }
 
 }  // namespace prekond::impl::adaptive_fsai

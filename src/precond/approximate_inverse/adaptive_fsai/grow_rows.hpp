@@ -11,21 +11,19 @@ namespace prekond::impl::adaptive_fsai {
 template <Gradient gradient, class Real, class Scalar, class Space>
 void grow_rows(const Space& space, const Matrix<Scalar, Real>& a, std::int64_t nnz,
                const Parameters& parameters, const Sources<Space>& sources,
-               CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>& g, Report& report,
-               MemoryMeter& meter) {
-  Setup<Scalar, Real, Space, false, gradient> setup(space, a, nnz, parameters, sources.slab_bytes);
-  if (sources.filtered) setup.count_result();
+               CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>& g, Report& report) {
+  Setup<Scalar, Real, Space, false, gradient> setup(space, a, nnz, parameters, sources.workspace_budget);
   if (sources.kept)
     setup.solve(g);
   else
     g = setup.grow(sources.start);
-  setup.report_to(report, meter);
+  setup.report_to(report);
 }
 
 #define PREKOND_GROW_ROWS_IN(gradient, Real, Scalar, Space)                                              \
   template void grow_rows<gradient, Real, Scalar, Space>(                                                \
       const Space&, const Matrix<Scalar, Real>&, std::int64_t, const Parameters&, const Sources<Space>&, \
-      CsrMatrix<Scalar, int, std::size_t, Space::memory_space>&, Report&, MemoryMeter&);
+      CsrMatrix<Scalar, int, std::size_t, Space::memory_space>&, Report&);
 #define PREKOND_GROW_ROWS(gradient, Scalar, Space)     \
   PREKOND_GROW_ROWS_IN(gradient, float, Scalar, Space) \
   PREKOND_GROW_ROWS_IN(gradient, double, Scalar, Space)

@@ -1,16 +1,16 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// Algorithm 1 of Bernaschi et al. (2019): the steps, choices and stops by which a row, or a block of rows,
-/// finds its pattern.
+/// Algorithm 1 of Bernaschi et al. (2019): the steps, choices and stops by which a row finds its
+/// pattern.
 #include "precond/approximate_inverse/adaptive_fsai/layout.hpp"
 
 #include <concepts>
 
 namespace prekond::impl::adaptive_fsai {
 
-/// What Algorithm 1 works on. The classes differ in how they know the gradient r = A g~: Row keeps it by
-/// column and updates it, MergedRow forms it anew in each step, Block keeps one for each of its rows.
+/// The pattern that Algorithm 1 works on. The classes differ in how they know the gradient r = A g~: Row
+/// keeps it by column and updates it, MergedRow forms it again in each step.
 ///   begin(start, n, kept)   g~ = e_i, with room for the start's columns; false: the workspace is too small.
 ///                           `kept`: they are the whole pattern
 ///   candidate(col)          a column of the start, as a candidate

@@ -8,8 +8,8 @@
 
 #include "precond/approximate_inverse/adaptive_fsai/merge.hpp"
 #include "precond/approximate_inverse/adaptive_fsai/row.hpp"
+#include "precond/setup/append_rows.hpp"
 #include "precond/setup/breakdown_counter.hpp"
-#include "precond/setup/row_slab.hpp"
 
 #include <type_traits>
 
@@ -44,14 +44,14 @@ struct RowRange {
   }
 };
 
-/// What a sample of rows needed.
+/// The needs of a sample of rows.
 template <class Space>
 struct Usage {
   VectorView<int, Space> columns;
   VectorView<int, Space> entries;
 };
 
-/// What grows a row, and the layout of its workspace.
+/// The class that grows a row, and the layout of its workspace.
 template <class Scalar, class Real, class Set, class Slot, class LaneGroup>
 struct RowOf {
   using type = Row<Scalar, Real, Set, Slot, LaneGroup>;

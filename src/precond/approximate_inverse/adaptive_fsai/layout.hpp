@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// What a row of the adaptive FSAI works on: the matrix, the parameters, its workspace.
+/// The data of a row of the adaptive FSAI: the matrix, the parameters, its workspace.
 #include <prekond/core/scalar.hpp>
 #include "dense/inverse_factor.hpp"
 #include "sparse_product/column_set.hpp"
@@ -11,7 +11,7 @@
 
 namespace prekond::impl::adaptive_fsai {
 
-/// What became of a row.
+/// The end of a row.
 enum class RowStatus : unsigned char {
   done,
   pivot,     ///< growth ended at a pivot under the floor
@@ -19,7 +19,8 @@ enum class RowStatus : unsigned char {
   overflow,  ///< the workspace was too small: the row is to be done again in a larger one
 };
 
-/// What a workspace had too little of; negated, it stands for the length of a row that is to be done again.
+/// The part of a workspace that was too small; negated, it is in place of the length of a row that is to be
+/// done again.
 enum class Shortage : int { members = 1, capacity = 2, pool = 3 };
 
 /// The matrix, as the kernel reads it: `values` in the setup's precision, times one power of two for the
@@ -48,13 +49,8 @@ struct Parameters {
   double pivot_floor;
   const unsigned char* wanted = nullptr;  ///< not 0: rows that grow; null: all do
 
-  /// Up to how many entries the row may grow, or rows first .. first + count - 1 together.
-  KOKKOS_FUNCTION int limit_of(int first, int count = 1) const {
-    if (wanted == nullptr) return growth_limit;
-    for (int r = 0; r < count; ++r)
-      if (wanted[first + r] != 0) return growth_limit;
-    return 0;
-  }
+  /// The number of entries up to which row i may grow.
+  KOKKOS_FUNCTION int limit_of(int i) const { return wanted == nullptr || wanted[i] != 0 ? growth_limit : 0; }
 };
 
 /// A row of A whose entries left of column i have their slots remembered.
@@ -64,8 +60,19 @@ struct alignas(16) RememberedRow {
   int slots;          ///< where their slots begin in the pool
 };
 
-/// Lanes without an entry work on a place of their own behind the others: cheaper than a branch.
+/// Lanes without an entry work on a place of their own after the others: cheaper than a branch.
 inline constexpr int unused_slots = 16;
+
+/// Gives arrays of a workspace their places, one after another.
+struct Places {
+  std::size_t end = 0;
+  /// The beginning of n elements of `size` bytes.
+  std::size_t operator()(std::size_t n, std::size_t size) {
+    const std::size_t begin = (end + size - 1) / size * size;
+    end = begin + n * size;
+    return begin;
+  }
+};
 
 /// Sizes of a row's workspace and where its arrays begin, in bytes, largest alignment first. The pool of
 /// remembered slots is apart: on a device it lies in global memory (28 instead of 21 rows a processor: 171 ms
@@ -94,12 +101,7 @@ struct Layout {
   /// `batch`: the most that are added in one step.
   Layout(int members, int columns, int entries, int batch)
       : max_members(members), capacity(columns), pool(entries) {
-    std::size_t end = 0;
-    const auto place = [&end](std::size_t n, std::size_t size) {
-      const std::size_t begin = (end + size - 1) / size * size;
-      end = begin + n * size;
-      return begin;
-    };
+    Places place;
     const std::size_t m = static_cast<std::size_t>(members);
     rows = place(m + 1, sizeof(RememberedRow));
     column = place(m + 1, sizeof(Number));
@@ -109,19 +111,19 @@ struct Layout {
     y = place(static_cast<std::size_t>(batch), sizeof(Number));
     gradient = place(static_cast<std::size_t>(capacity) + 1 + unused_slots, gradient_parts * sizeof(Number));
     factor = place(InverseFactor<Number>::size(m), sizeof(Number));
-    // Lookups without branches read behind the last.
+    // Lookups without branches read beyond the last.
     constexpr std::size_t behind = Set::uses_markers && !Set::shared_insertion ? 1 : 0;
     cols = place(static_cast<std::size_t>(capacity) + behind, sizeof(int));
     representatives = place(m + 1, sizeof(int));
     member_cols = place(m, sizeof(int));
     count = place(1, sizeof(int));
     num_buckets = 0;
-    buckets = end;
+    buckets = place.end;
     if constexpr (!Set::uses_markers) {
       num_buckets = Set::num_buckets(capacity);
       buckets = place(num_buckets * sizeof(typename Set::bucket_type) / sizeof(unsigned), sizeof(unsigned));
     }
-    bytes = (end + 15) / 16 * 16;
+    bytes = (place.end + 15) / 16 * 16;
     pool_bytes = (static_cast<std::size_t>(pool) * sizeof(Slot) + 15) / 16 * 16;
   }
 };
@@ -146,7 +148,7 @@ template <class Number>
 struct MergeLayout {
   int max_members;  ///< off-diagonal entries there is room for
   int capacity;     ///< entries of a gradient
-  int pool;         ///< of no use here
+  int pool;         ///< unused here
 
   std::size_t sources, column, l, own_g, g, y, gradient, factor, cols, member_cols, heads, bytes;
   std::size_t pool_bytes = 0;
@@ -156,12 +158,7 @@ struct MergeLayout {
   MergeLayout() = default;
   MergeLayout(int members, int columns, int entries, int batch)
       : max_members(members), capacity(columns), pool(entries) {
-    std::size_t end = 0;
-    const auto place = [&end](std::size_t n, std::size_t size) {
-      const std::size_t begin = (end + size - 1) / size * size;
-      end = begin + n * size;
-      return begin;
-    };
+    Places place;
     const std::size_t m = static_cast<std::size_t>(members);
     sources = place(m + 1, sizeof(MergeSource));
     column = place(m + 1, sizeof(Number));
@@ -174,7 +171,7 @@ struct MergeLayout {
     cols = place(capacity, sizeof(int));
     member_cols = place(m, sizeof(int));
     heads = place(m + 1, sizeof(unsigned));
-    bytes = (end + 15) / 16 * 16;
+    bytes = (place.end + 15) / 16 * 16;
   }
 };
 

@@ -57,7 +57,7 @@ class MergedRow : public RowState<Scalar, Real, LaneGroup> {
   KOKKOS_FUNCTION int member_column(int p) const { return m_member_cols[p]; }
   KOKKOS_FUNCTION int slots_used() const { return m_most < m_layout.capacity ? m_most : m_layout.capacity; }
   KOKKOS_FUNCTION int entries_used() const { return 0; }
-  /// Where a_ii stands: right behind what is left of it.
+  /// The place of a_ii, right after the entries left of it.
   KOKKOS_FUNCTION std::size_t diagonal_entry() const {
     return m_sources[0].begin + static_cast<std::size_t>(m_sources[0].length);
   }
@@ -217,7 +217,7 @@ class MergedRow : public RowState<Scalar, Real, LaneGroup> {
     return {unsigned(m_a.col_idxs[place]), m_a.values[place]};
   }
 
-  /// The same with at most one row a lane and its head in registers, the entry behind it under way.
+  /// The same with at most one row a lane, its head in registers and the next entry being loaded.
   KOKKOS_FUNCTION int merge_in_registers() {
     const int lane = m_lane_group.lane();
     MergeSource source{0, 0, 0};

@@ -3,7 +3,7 @@
 #pragma once
 /// The phases of AdaptiveFsai: what surrounds the growth of the rows.
 #include <prekond/core/error.hpp>
-#include <prekond/pattern/threshold.hpp>
+#include <prekond/pattern/impl/threshold.hpp>
 #include <prekond/precond/adaptive_fsai.hpp>
 #include "core/geometric_mean.hpp"
 #include "matrix/filter_entries.hpp"
@@ -15,11 +15,10 @@
 #include "precond/approximate_inverse/adaptive_fsai/flops.hpp"
 #include "precond/approximate_inverse/adaptive_fsai/grow.hpp"
 #include "precond/approximate_inverse/fsai/scale.hpp"
-#include "precond/approximate_inverse/fsai/supernodes.hpp"
 #include "precond/scaling/diagonal.hpp"
 #include "precond/scaling/equilibrate.hpp"
 #include "precond/setup/breakdown_counter.hpp"
-#include "precond/setup/checks.hpp"
+#include "precond/setup/check_pattern.hpp"
 
 #include <limits>
 
@@ -72,14 +71,12 @@ template <class Real, class Scalar, class Space>
 bool set_up(const Space& space, const CsrView<Scalar, Space>& a,
             VectorView<const real_type_t<Scalar>, Space> diagonal, const DiagonalRange<Scalar>& range,
             Parameters parameters, const Sources<Space>& sources,
-            CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>& g, Report& report,
-            MemoryMeter& meter) {
+            CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>& g, Report& report) {
   using Number = in_precision_t<Scalar, Real>;
   VectorView<const Number, Space> values_of_real;
   VectorView<const Real, Space> diagonal_of_real;
   Vector<Number, Space> values;
   Vector<Real, Space> real_diagonal;
-  MemoryMeter::Holding held_copies;
   if constexpr (std::is_same_v<Number, Scalar>) {
     values_of_real = a.values;
     diagonal_of_real = diagonal;
@@ -95,33 +92,51 @@ bool set_up(const Space& space, const CsrView<Scalar, Space>& a,
                                              a.values.extent(0));
     real_diagonal =
         allocate<Vector<Real, Space>>(space, "prekond::adaptive_fsai::numeric::a_diagonal", a.num_rows);
-    held_copies = meter.hold(values, real_diagonal);
     if (convert<Number, Scalar, Space>(space, a.values, scale, values) > 0) return false;
     convert<Real, real_type_t<Scalar>, Space>(space, diagonal, scale, real_diagonal);
     values_of_real = values;
     diagonal_of_real = real_diagonal;
   }
   const auto root = square_roots<Real, Space>(space, diagonal_of_real);
-  const auto held_root = meter.hold(root);
   const Real epsilon = std::numeric_limits<Real>::epsilon();
   if (parameters.candidate_floor < 0) parameters.candidate_floor = sizeof(Real) == 4 ? 1e-5 : 1e-12;
   parameters.pivot_floor = 16 * epsilon;
   const Matrix<Scalar, Real> matrix{
       a.row_ptrs.data(),       a.col_idxs.data(), values_of_real.data(),          a.values.data(),
       diagonal_of_real.data(), root.data(),       sources.representatives.data(), a.num_rows};
-  if (sources.supernodes.count() > 0) {
-    if constexpr (is_complex<Scalar>) {
-      throw InputError("adaptive_fsai: blocks of rows are for real matrices; set block_size to 1");
-    } else {
-      grow_blocks<Real, Scalar, Space>(space, matrix, a.nnz(), parameters, sources, g, report, meter);
-      return true;
-    }
-  }
   const auto grow = sources.gradient == Gradient::list     ? grow_rows<Gradient::list, Real, Scalar, Space>
                     : sources.gradient == Gradient::marker ? grow_rows<Gradient::marker, Real, Scalar, Space>
                                                            : grow_rows<Gradient::merge, Real, Scalar, Space>;
-  grow(space, matrix, a.nnz(), parameters, sources, g, report, meter);
+  grow(space, matrix, a.nnz(), parameters, sources, g, report);
   return true;
+}
+
+/// set_up in the precision that the options ask for, or in double where single has too narrow a range.
+template <class Scalar, class Space>
+void set_up_in(Precision precision, const Space& space, const CsrView<Scalar, Space>& a,
+               VectorView<const real_type_t<Scalar>, Space> diagonal, const DiagonalRange<Scalar>& range,
+               const Parameters& parameters, const Sources<Space>& sources,
+               CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>& g, Report& report) {
+  if (precision == Precision::single_precision) {
+    if (set_up<float, Scalar, Space>(space, a, diagonal, range, parameters, sources, g, report)) return;
+    report.notes.push_back("the matrix's range is too wide for single precision: the setup ran in double");
+  }
+  set_up<double, Scalar, Space>(space, a, diagonal, range, parameters, sources, g, report);
+}
+
+/// The range of the scaled diagonal. A rank's part that is scaled by one power of two takes the scaled range
+/// of the whole matrix, `whole`, of which the part's least entry was `own_least`.
+template <class Scalar, class Space>
+DiagonalRange<Scalar> scaled_range(const Space& space, const Equilibrated<Scalar, Space>& scaled,
+                                   const VectorView<real_type_t<Scalar>, Space>& diagonal,
+                                   const DiagonalRange<Scalar>& whole, real_type_t<Scalar> own_least) {
+  if (!scaled.is_scaled()) return whole;
+  auto range = extract_diagonal<Scalar, Space>(space, scaled.matrix(), diagonal);
+  if (scaled.is_graded()) return range;
+  const auto scale = range.min / own_least;
+  range.min = whole.min * scale;
+  range.max = whole.max * scale;
+  return range;
 }
 
 /// |a_ij| > tau sqrt(a_ii a_jj), and the diagonal; columns of other ranks are left out.
@@ -158,9 +173,9 @@ std::int64_t longest_row(const Space& space, const CsrGraphView<Space>& pattern)
   return longest;
 }
 
-/// What the kernels need of the options, for starts of up to `longest_start` entries beside the diagonal.
+/// The parameters of the kernels, for starts of up to `longest_start` entries besides the diagonal.
 inline Parameters parameters_of(const AdaptiveFsaiOptions& options, std::int64_t longest_start,
-                                std::int64_t num_rows, bool kept, int in_block, Report& report) {
+                                std::int64_t num_rows, bool kept, Report& report) {
   constexpr std::int64_t packed_limit = 46340;  // members whose packed factor 31 bits can index
   const std::int64_t most =
       (kept ? 0 : std::int64_t(*options.max_steps) * *options.step_size) + longest_start;
@@ -168,7 +183,7 @@ inline Parameters parameters_of(const AdaptiveFsaiOptions& options, std::int64_t
     report.notes.push_back("a row gets 46340 off-diagonal entries at most");
   Parameters parameters{};
   parameters.max_members = static_cast<int>(std::min({most, num_rows - 1, packed_limit}));
-  parameters.growth_limit = parameters.max_members + in_block;
+  parameters.growth_limit = parameters.max_members;
   if (options.max_row_size > 0)
     parameters.growth_limit = std::min(parameters.growth_limit, options.max_row_size - 1);
   parameters.max_steps = *options.max_steps;
@@ -212,8 +227,7 @@ void AdaptiveFsai<Scalar, Space>::set_initial_pattern(const Space& space,
 
 template <class Scalar, class Space>
 std::int64_t AdaptiveFsai<Scalar, Space>::PatternWork::bytes() const {
-  return start.bytes() + impl::MemoryMeter::bytes_of(representatives) +
-         impl::MemoryMeter::bytes_of(supernodes.begins);
+  return start.bytes() + static_cast<std::int64_t>(representatives.span() * sizeof(int));
 }
 
 template <class Scalar, class Space>
@@ -225,10 +239,8 @@ auto AdaptiveFsai<Scalar, Space>::work_on(const Space& space, const matrix_sourc
   work.fingerprint = fingerprint<Space>(space, a);
   if (grows_on_all()) work.representatives = equal_row_representatives<Space>(space, a.row_ptrs, a.col_idxs);
   if (kept) return work;
-  work.supernodes = impl::choose_supernodes<Space>(space, source, m_options);
   if (grows_on_all() && m_initial_pattern.row_ptrs.extent(0) == 0 && m_options.initial_power > 0)
-    work.start =
-        unite(space, keep_wanted_rows<Space>(space, power(space, a), source.wanted_rows()), work.supernodes);
+    work.start = keep_wanted_rows<Space>(space, power(space, a), source.wanted_rows());
   return work;
 }
 
@@ -244,15 +256,7 @@ void AdaptiveFsai<Scalar, Space>::check_pattern_work(const Space& space, const m
 template <class Scalar, class Space>
 CsrGraph<Space> AdaptiveFsai<Scalar, Space>::power(const Space& space, const matrix_view& a) const {
   return lower_power<Space>(space, a, m_options.initial_power, std::numeric_limits<std::int64_t>::max(),
-                            m_options.slab_bytes);
-}
-
-/// `start` with the rows of a block united, where there are blocks and a start.
-template <class Scalar, class Space>
-CsrGraph<Space> AdaptiveFsai<Scalar, Space>::unite(const Space& space, const CsrGraph<Space>& start,
-                                                   const Supernodes<Space>& supernodes) {
-  if (supernodes.count() == 0 || start.row_ptrs.extent(0) == 0) return start;
-  return merge_supernodes<Space>(space, start, supernodes, std::numeric_limits<std::int64_t>::max());
+                            m_options.workspace_budget);
 }
 
 template <class Scalar, class Space>
@@ -260,15 +264,14 @@ CsrGraph<Space> AdaptiveFsai<Scalar, Space>::initial_pattern(
     const Space& space, const matrix_view& grown_on,
     const VectorView<const unsigned char, Space>& wanted) const {
   const std::int64_t n = grown_on.num_rows;
-  if (extends())
-    return unite(space, {n, n, this->factor().row_ptrs, this->factor().col_idxs}, m_work.supernodes);
+  if (extends()) return {n, n, this->factor().row_ptrs, this->factor().col_idxs};
   if (m_initial_pattern.row_ptrs.extent(0) > 0) {
     impl::check_pattern_rows(m_initial_pattern, n, name());
-    return unite(space, m_initial_pattern, m_work.supernodes);
+    return m_initial_pattern;
   }
   if (m_options.initial_power == 0) return {};
   if (m_work.start.row_ptrs.extent(0) > 0) return m_work.start;
-  return unite(space, keep_wanted_rows<Space>(space, power(space, grown_on), wanted), m_work.supernodes);
+  return keep_wanted_rows<Space>(space, power(space, grown_on), wanted);
 }
 
 template <class Scalar, class Space>
@@ -289,24 +292,16 @@ void AdaptiveFsai<Scalar, Space>::numeric_step(const Space& space, const matrix_
                                                Report& report) {
   const matrix_view& a = source.csr();
   namespace inner = impl::adaptive_fsai;
-  impl::MemoryMeter meter;
   auto diagonal = allocate<Vector<real_type_t<Scalar>, Space>>(
       space, "prekond::adaptive_fsai::numeric::diagonal", a.num_rows);
-  const auto held_diagonal = meter.hold(diagonal);
   auto range = impl::extract_diagonal<Scalar, Space>(space, a, diagonal);
   const bool kept = keeps_pattern();
   report.pattern_kept = kept;
   impl::check_diagonal(range, name());
   const auto own_least = range.min;
   impl::widen(range, source);
-  const auto whole = range;
-  const impl::Equilibrated<Scalar, Space> scaled(space, a, diagonal, range.min, range.max, meter);
-  if (scaled.is_scaled()) range = impl::extract_diagonal<Scalar, Space>(space, scaled.matrix(), diagonal);
-  if (scaled.is_scaled() && !scaled.is_graded()) {  // by one power of two: the whole's range as this part's
-    const auto scale = range.min / own_least;
-    range.min = whole.min * scale;
-    range.max = whole.max * scale;
-  }
+  const impl::Equilibrated<Scalar, Space> scaled(space, a, diagonal, range.min, range.max);
+  range = inner::scaled_range<Scalar, Space>(space, scaled, diagonal, range, own_least);
   if (scaled.is_graded())
     report.notes.push_back("the matrix's range is too wide: rows were grown on D A D with a diagonal near 1");
   const matrix_view& b = scaled.matrix();
@@ -315,68 +310,39 @@ void AdaptiveFsai<Scalar, Space>::numeric_step(const Space& space, const matrix_
   if (m_options.prefilter > 0)
     filtered = filter_entries<Scalar, Space>(
         space, b, inner::KeepStrong<Scalar, Space>{b, diagonal, m_options.prefilter});
-  const auto held_filtered = meter.hold(filtered.row_ptrs, filtered.col_idxs, filtered.values);
   const matrix_view grown_on = m_options.prefilter > 0 ? matrix_view(filtered) : b;
   check_pattern_work(space, source, report);
-  const auto held_work = meter.hold_bytes(m_work.bytes());
   Vector<int, Space> representatives = m_work.representatives;
-  if (!grows_on_all()) {
+  if (!grows_on_all())
     representatives = equal_row_representatives<Space>(space, grown_on.row_ptrs, grown_on.col_idxs);
-    meter.pass(grown_on.num_rows + impl::MemoryMeter::bytes_of(representatives));
-  }
-  const auto held_runs = meter.hold_bytes(grows_on_all() ? 0 : impl::MemoryMeter::bytes_of(representatives));
   CsrGraph<Space> start;
-  Supernodes<Space> supernodes;
-  if (!kept) {
-    start = initial_pattern(space, grown_on, source.wanted_rows());
-    supernodes = m_work.supernodes;
-    if (m_options.block_size != 1) report.notes.push_back(impl::supernodes_note(supernodes, 0));
-  }
+  if (!kept) start = initial_pattern(space, grown_on, source.wanted_rows());
   if (extends()) report.notes.push_back("rows began with the pattern of the G before");
-  const auto* begins = start.row_ptrs.data();
-  const bool of_its_own = begins != this->factor().row_ptrs.data() &&
-                          begins != m_work.start.row_ptrs.data() &&
-                          begins != m_initial_pattern.row_ptrs.data();
-  const auto held_start = meter.hold_bytes(of_its_own ? start.bytes() : 0);
   matrix_type g = this->factor();
-  // Of a kept pattern nothing else is known: it began with some power, or grew in blocks.
+  // Nothing else is known of a kept pattern: it may have begun with some power.
   const std::int64_t longest =
       inner::longest_row<Space>(space, kept ? CsrGraphView<Space>(g) : CsrGraphView<Space>(start));
-  inner::Parameters parameters =
-      inner::parameters_of(m_options, longest, a.num_rows, kept, std::max(0, supernodes.largest - 1), report);
+  inner::Parameters parameters = inner::parameters_of(m_options, longest, a.num_rows, kept, report);
   if (source.wanted_rows().extent(0) > 0) parameters.wanted = source.wanted_rows().data();
-  const inner::Sources<Space> sources{
-      kept,       start,          m_options.gradient, m_options.slab_bytes, !kept && m_options.postfilter > 0,
-      supernodes, representatives};
+  const inner::Sources<Space> sources{kept,
+                                      start,
+                                      m_options.gradient,
+                                      m_options.workspace_budget,
+                                      !kept && m_options.postfilter > 0,
+                                      representatives};
 
   if (kept)
     g.values = allocate<Vector<Scalar, Space>>(space, "prekond::adaptive_fsai::numeric::g_values", g.nnz());
-  bool done = false;
-  if (m_options.setup_scalar == Precision::single_precision) {
-    done = inner::set_up<float, Scalar, Space>(space, grown_on, diagonal, range, parameters, sources, g,
-                                               report, meter);
-    if (!done)
-      report.notes.push_back("the matrix's range is too wide for single precision: the setup ran in double");
-  }
-  if (!done)
-    inner::set_up<double, Scalar, Space>(space, grown_on, diagonal, range, parameters, sources, g, report,
-                                         meter);
+  inner::set_up_in<Scalar, Space>(m_options.setup_scalar, space, grown_on, diagonal, range, parameters,
+                                  sources, g, report);
   const double flops =
-      flops_of_scalar<Scalar> *
-      (supernodes.count() > 0 ? inner::estimate_block_flops<Scalar, Space>(space, grown_on, g, supernodes)
-                              : inner::estimate_flops<Scalar, Space>(space, grown_on, g, kept));
-  if (sources.filtered) {
-    const auto held = meter.hold_bytes(g.bytes());
-    g = impl::postfilter<Scalar, Space>(space, g, diagonal, m_options.postfilter, report, meter);
-  }
+      flops_of_scalar<Scalar> * inner::estimate_flops<Scalar, Space>(space, grown_on, g, kept);
+  if (sources.filtered) g = impl::postfilter<Scalar, Space>(space, g, diagonal, m_options.postfilter, report);
   if (m_options.prefilter > 0 || sources.filtered)
     inner::scale_again<Scalar, Space>(space, b, diagonal, g, report);
   scaled.undo(space, g, g.values);
-  this->store_factor(space, g, {m_options.storage, m_options.storage_format}, report, meter);
-  if (m_options.reuse == Reuse::pattern) {  // G has its pattern
-    m_work.start = {};
-    m_work.supernodes = {};
-  }
+  this->store_factor(space, g, {m_options.storage, m_options.storage_format}, report);
+  if (m_options.reuse == Reuse::pattern) m_work.start = {};  // G has its pattern
   report.numeric_flops = flops;
 }
 

@@ -31,7 +31,7 @@ class RememberedRows : public RowState<Scalar, Real, LaneGroup> {
     return slots_filled() < m_layout.capacity ? slots_filled() : m_layout.capacity;
   }
   KOKKOS_FUNCTION int entries_used() const { return m_next; }
-  /// Where a_ii stands: right behind the row's remembered prefix.
+  /// The place of a_ii, right after the row's remembered prefix.
   KOKKOS_FUNCTION std::size_t diagonal_entry() const {
     return m_rows[own_row()].begin + static_cast<std::size_t>(m_rows[own_row()].length);
   }
@@ -39,7 +39,8 @@ class RememberedRows : public RowState<Scalar, Real, LaneGroup> {
  protected:
   /// Entries are looked up with lanes in step and their data in registers.
   static constexpr bool in_step = LaneGroup::keeps_registers && Set::shared_insertion && width == 32;
-  /// One lane looks columns up without branches: what is no member's goes behind the last member's.
+  /// A single lane looks columns up without branches: a column that is no member's counts into the place
+  /// after the last member's.
   static constexpr bool without_branches = width == 1 && Set::uses_markers && !Set::shared_insertion;
   static constexpr Slot missing = static_cast<Slot>(~Slot(0));
   static constexpr int parts = RowLayout::gradient_parts;
@@ -135,7 +136,7 @@ class RememberedRows : public RowState<Scalar, Real, LaneGroup> {
     return read_row(begin, full, representative, position);
   }
 
-  /// A row that is much longer than the pattern is searched for the members' columns alone. Its other columns
+  /// A row that is much longer than the pattern is searched only for the members' columns. Its other columns
   /// are looked up where another step follows: else each row that has a dense one's column would read all of
   /// it.
   KOKKOS_FUNCTION void defer_row(std::size_t begin, int full, int position) {
@@ -276,7 +277,7 @@ class RememberedRows : public RowState<Scalar, Real, LaneGroup> {
   KOKKOS_FUNCTION int find_slots_without_branches(const int* cols, const Number* values, int full,
                                                   Slot* slots) {
     const Set set = m_set;
-    const int i = m_i, nobody = m_layout.max_members;  // one behind the last member's
+    const int i = m_i, nobody = m_layout.max_members;  // the one after the last member's
     const Real scale = m_scale;
     Number *r = m_r, *column = m_column;
     int used = *set.count;

@@ -212,7 +212,7 @@ class Row : public RememberedRows<Scalar, Real, Set, Slot, LaneGroup> {
     }
   }
 
-  /// What a lane adds of a row: entries e, e + 16, e + 32.
+  /// A lane's share of a row: the entries e, e + 16, e + 32.
   static constexpr int half_width = 16;
   static constexpr int entries_of_lane = 3;
   struct LaneEntries {
@@ -221,7 +221,7 @@ class Row : public RememberedRows<Scalar, Real, Set, Slot, LaneGroup> {
     Number d;
   };
 
-  /// Entries of remembered row p. What is behind its end counts into a slot of the lane that is never read.
+  /// Entries of remembered row p. Entries beyond its end count into a slot of the lane that is never read.
   KOKKOS_FORCEINLINE_FUNCTION LaneEntries fetch_entries(int p, int half, int first) const {
     const int known = p < m_members ? p : m_members - 1;
     const RememberedRow row = m_rows[known];

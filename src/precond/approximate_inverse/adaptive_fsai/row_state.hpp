@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// What a growing row has whatever way its gradient is known.
+/// The state that a growing row has with each kind of gradient.
 #include <prekond/core/scalar.hpp>
 #include "dense/inverse_factor.hpp"
 

@@ -7,7 +7,6 @@
 #include <prekond/core/views.hpp>
 #include <prekond/matrix/csr_graph.hpp>
 #include <prekond/precond/adaptive_fsai.hpp>
-#include <prekond/precond/impl/memory_meter.hpp>
 #include "core/concurrency.hpp"
 #include "core/kernel_policy.hpp"
 
@@ -23,7 +22,7 @@
 
 namespace prekond::impl::adaptive_fsai {
 
-/// What finds the columns of a gradient, in workspaces with 16-bit and with 32-bit slots.
+/// The sets that find the columns of a gradient, in workspaces with 16-bit and with 32-bit slots.
 template <class Space, Gradient gradient>
 struct ColumnSets {
   using Shared = SharedMarkerColumnSet;
@@ -52,16 +51,14 @@ class Setup {
   using LargeKernel = GrowRows<Scalar, Real, Space, typename Sets::Large, unsigned, false, Portable>;
 
   Setup(const Space& space, const Matrix<Scalar, Real>& a, std::int64_t nnz, const Parameters& parameters,
-        std::int64_t slab_bytes)
+        std::int64_t workspace_budget)
       : m_space(space),
         m_a(a),
         m_parameters(parameters),
-        m_slab_bytes(slab_bytes),
+        m_workspace_budget(workspace_budget),
         m_mean(static_cast<int>(nnz / std::max<std::int64_t>(1, a.num_rows)) + 1),
         m_outcome(make_breakdown_counter(space, "prekond::adaptive_fsai::numeric::outcome")),
-        m_next(allocate<Vector<int, Space>>(space, "prekond::adaptive_fsai::numeric::next", 1)) {
-    m_held = m_meter.hold(m_outcome, m_next);
-  }
+        m_next(allocate<Vector<int, Space>>(space, "prekond::adaptive_fsai::numeric::next", 1)) {}
 
   /// G on patterns found row by row, beginning with those of `start` (none: the diagonal).
   GMatrix grow(const CsrGraphView<Space>& start = {});
@@ -70,15 +67,10 @@ class Setup {
   void solve(GMatrix& g);
 
   BreakdownCounter outcome() const { return fetch(m_space, m_outcome); }
-  /// Most bytes that it held beside G; beside nothing where `count_result` was called before.
-  std::int64_t peak_bytes() const { return m_meter.peak(); }
-  /// The rows that broke down go to the report, the peak to the meter. Fences.
-  void report_to(Report& report, MemoryMeter& meter) const {
+  /// Writes the rows that broke down to the report. Fences.
+  void report_to(Report& report) const {
     report.breakdowns = breakdowns_of(outcome(), "what they had before the pivot");
-    meter.pass(peak_bytes());
   }
-  MemoryMeter& meter() { return m_meter; }
-  void count_result() { m_result_counts = true; }
 
   struct Piece {
     Vector<int, Space> cols;
@@ -99,9 +91,9 @@ class Setup {
   /// Rows whose results the slab has room for. A host's slab is small: pages that are touched for the first
   /// time cost more than a chunk's end does.
   std::int64_t chunk_size(std::int64_t row_bytes) const {
-    const std::int64_t budget = is_host_space<Space>
-                                    ? std::min(m_slab_bytes, Tuning::host_slab_bytes * concurrency(m_space))
-                                    : m_slab_bytes;
+    const std::int64_t budget =
+        is_host_space<Space> ? std::min(m_workspace_budget, Tuning::host_slab_bytes * concurrency(m_space))
+                             : m_workspace_budget;
     return std::clamp<std::int64_t>(budget / row_bytes, 1, m_a.num_rows);
   }
 
@@ -135,16 +127,13 @@ class Setup {
   Space m_space;
   Matrix<Scalar, Real> m_a;
   Parameters m_parameters;
-  std::int64_t m_slab_bytes;
+  std::int64_t m_workspace_budget;
   int m_mean;
   Vector<BreakdownCounter, Space> m_outcome;
   Vector<int, Space> m_next;
   Vector<int, Space> m_markers;
   typename SmallKernel::RowLayout m_scratch_layout{};
   bool m_use_scratch = false;
-  MemoryMeter m_meter;
-  MemoryMeter::Holding m_held, m_held_markers;
-  bool m_result_counts = false;
 };
 
 /// Bits of the shortages among the listed rows.
@@ -163,13 +152,14 @@ int shortages_of(const Space& space, std::int64_t first, VectorView<const int, S
 template <class Scalar, class Real, class Space, bool Portable, Gradient gradient>
 std::int64_t Setup<Scalar, Real, Space, Portable, gradient>::affordable(std::int64_t bytes) const {
   if constexpr (gradient == Gradient::marker) {
-    if (marker_bytes() > m_slab_bytes)
+    if (marker_bytes() > m_workspace_budget)
       throw InputError("adaptive_fsai: gradient = marker takes " + std::to_string(marker_bytes()) +
-                       " bytes for each row in flight, and slab_bytes is " + std::to_string(m_slab_bytes) +
-                       "; raise slab_bytes to that at least, or set gradient to list or merge");
+                       " bytes for each row in flight, and workspace_budget is " +
+                       std::to_string(m_workspace_budget) +
+                       "; raise workspace_budget to that at least, or set gradient to list or merge");
     bytes += marker_bytes();
   }
-  return std::max<std::int64_t>(1, m_slab_bytes / std::max<std::int64_t>(1, bytes));
+  return std::max<std::int64_t>(1, m_workspace_budget / std::max<std::int64_t>(1, bytes));
 }
 
 /// Zero, as every row leaves them.
@@ -178,17 +168,14 @@ VectorView<int, Space> Setup<Scalar, Real, Space, Portable, gradient>::markers_f
   const auto wanted = static_cast<std::size_t>(units * m_a.num_rows);
   if (m_markers.extent(0) < wanted) {
     m_markers = {};
-    m_held_markers = {};
     m_markers =
         allocate_zero<Vector<int, Space>>(m_space, "prekond::adaptive_fsai::numeric::markers", wanted);
-    m_held_markers = m_meter.hold(m_markers);
   }
   return m_markers;
 }
 
-/// Rows one by one, each vector of lanes in its own workspace of a slab within the budget. (On the host each
-/// thread has a workspace whatever the budget, and markers; with gradient = marker the budget limits the
-/// markers.)
+/// Does rows one by one, each vector of lanes in its own workspace of a slab within the budget. (On the host
+/// each thread has a workspace and markers, which the budget limits only for gradient = marker.)
 template <class Scalar, class Real, class Space, bool Portable, Gradient gradient>
 template <class Kernel>
 void Setup<Scalar, Real, Space, Portable, gradient>::run_in_slab(Kernel kernel, const char* label) {
@@ -203,7 +190,6 @@ void Setup<Scalar, Real, Space, Portable, gradient>::run_in_slab(Kernel kernel, 
   const int league = static_cast<int>(units / team);
   auto workspaces = allocate<Vector<char, Space>>(m_space, "prekond::adaptive_fsai::numeric::workspaces",
                                                   bytes * static_cast<std::size_t>(league * team));
-  const auto held = m_meter.hold(workspaces);
   kernel.workspaces = workspaces;
   if constexpr (Kernel::uses_markers) kernel.markers = markers_for(std::int64_t(league) * team);
   set_zero(m_space, m_next);
@@ -252,7 +238,7 @@ void Setup<Scalar, Real, Space, Portable, gradient>::launch_in_scratch(SmallKern
   Kokkos::parallel_for(label, policy, kernel);
 }
 
-/// What a sample's rows need at most, but for a few. (Freeing a view of the host would make all devices
+/// The most that a sample's rows need, but for a few. (Freeing a view of the host would make all devices
 /// wait.)
 template <class Space>
 int quantile_of(const Space& space, const Vector<int, Space>& used) {
@@ -275,8 +261,8 @@ void Setup<Scalar, Real, Space, Portable, gradient>::choose_scratch_layout(Large
   const std::int64_t width = sample.slab.width;
   const std::int64_t row_bytes =
       std::max<std::int64_t>(1, width) * static_cast<std::int64_t>(sizeof(int) + sizeof(Scalar));
-  const int count = static_cast<int>(
-      std::clamp<std::int64_t>(m_slab_bytes / row_bytes, 1, std::min<std::int64_t>(n, Tuning::sample_rows)));
+  const int count = static_cast<int>(std::clamp<std::int64_t>(
+      m_workspace_budget / row_bytes, 1, std::min<std::int64_t>(n, Tuning::sample_rows)));
   auto list = allocate<Vector<int, Space>>(m_space, "prekond::adaptive_fsai::numeric::sample_list", count);
   Kokkos::parallel_for("prekond::adaptive_fsai::numeric::choose_sample",
                        Kokkos::RangePolicy<Space>(m_space, 0, count), SpreadEvenly<Space>{list, n});
@@ -290,7 +276,6 @@ void Setup<Scalar, Real, Space, Portable, gradient>::choose_scratch_layout(Large
                                                 count * width);
   auto length =
       allocate<Vector<int, Space>>(m_space, "prekond::adaptive_fsai::numeric::sample_length", count);
-  const auto held = m_meter.hold(list, columns, entries, cols, values, length);
   sample.rows = {0, count, list};
   sample.slab = {-1, width, cols, values, length};
   sample.usage = {columns, entries};
@@ -308,7 +293,7 @@ void Setup<Scalar, Real, Space, Portable, gradient>::choose_scratch_layout(Large
 /// Counts the rows of [first, first + count) whose workspace was too small, and lists them where `list` has
 /// room.
 ///
-/// The number alone by a reduction, after which the host waits in a fence: a scan's end copies it first, and
+/// The number comes by a reduction, after which the host waits in a fence: a scan copies it at its end, and
 /// where several devices take turns no other one could be served until the rows before it are done.
 template <class Scalar, class Real, class Space, bool Portable, Gradient gradient>
 std::int64_t Setup<Scalar, Real, Space, Portable, gradient>::outgrown(std::int64_t first, std::int64_t count,
@@ -345,7 +330,6 @@ void Setup<Scalar, Real, Space, Portable, gradient>::do_rows(std::int64_t first,
   }
   while (const std::int64_t left = outgrown(first, count, large.slab.length, {})) {
     auto list = allocate<Vector<int, Space>>(m_space, "prekond::adaptive_fsai::numeric::outgrown", left);
-    const auto held = m_meter.hold(list);
     outgrown(first, count, large.slab.length, list);
     // A first launch in scratch says little of the larger workspace that comes next: that one is tried as it
     // is.
@@ -405,25 +389,18 @@ auto Setup<Scalar, Real, Space, Portable, gradient>::grow(const CsrGraphView<Spa
       allocate<Vector<Scalar, Space>>(m_space, "prekond::adaptive_fsai::numeric::slab_values", chunk * width);
   auto slab_length =
       allocate<Vector<int, Space>>(m_space, "prekond::adaptive_fsai::numeric::slab_length", chunk);
-  const auto held_length = m_meter.hold(slab_length);
-  auto held_slab = m_meter.hold(slab_cols, slab_values);
   auto row_ptrs = allocate_zero<Vector<std::size_t, Space>>(
       m_space, "prekond::adaptive_fsai::numeric::g_row_ptrs", n + 1);
   std::vector<Piece> pieces;
-  std::vector<MemoryMeter::Holding> held_results;
-  if (m_result_counts) held_results.push_back(m_meter.hold(row_ptrs));
   std::size_t nnz = 0;
   for (std::int64_t first = 0; first < n; first += chunk) {
     const std::int64_t count = std::min(chunk, n - first);
     kernel.slab = {first, width, slab_cols, slab_values, slab_length};
     do_rows(first, count, kernel, "prekond::adaptive_fsai::numeric::grow_row");
     pieces.push_back(append(kernel.slab, count, row_ptrs, nnz));
-    if (chunk < n || m_result_counts)
-      held_results.push_back(m_meter.hold(pieces.back().cols, pieces.back().values));
   }
   slab_cols = {};
   slab_values = {};
-  held_slab = {};
   return joined(pieces, row_ptrs, nnz);
 }
 
@@ -436,8 +413,6 @@ auto Setup<Scalar, Real, Space, Portable, gradient>::joined(std::vector<Piece>& 
   if (pieces.size() == 1) return GMatrix(n, n, row_ptrs, pieces[0].cols, pieces[0].values);
   auto cols = allocate<Vector<int, Space>>(m_space, "prekond::adaptive_fsai::numeric::g_cols", nnz);
   auto values = allocate<Vector<Scalar, Space>>(m_space, "prekond::adaptive_fsai::numeric::g_values", nnz);
-  const auto held =
-      m_meter.hold_bytes(m_result_counts ? MemoryMeter::bytes_of(cols) + MemoryMeter::bytes_of(values) : 0);
   std::size_t to = 0;
   for (auto& piece : pieces) {
     const auto range = Kokkos::make_pair(to, to + piece.cols.extent(0));
@@ -453,7 +428,6 @@ template <class Scalar, class Real, class Space, bool Portable, Gradient gradien
 void Setup<Scalar, Real, Space, Portable, gradient>::solve(GMatrix& g) {
   auto length =
       allocate<Vector<int, Space>>(m_space, "prekond::adaptive_fsai::numeric::lengths", m_a.num_rows);
-  const auto held = m_meter.hold(length);
   LargeKernel kernel = prototype();
   // A row on a kept pattern has slots for its own columns only.
   kernel.layout = {kernel.layout.max_members, std::max(64, kernel.layout.max_members), kernel.layout.pool,

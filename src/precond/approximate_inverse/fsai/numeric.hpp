@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// The phases of Fsai.
-#include <prekond/pattern/threshold.hpp>
+#include <prekond/pattern/impl/threshold.hpp>
 #include <prekond/precond/fsai.hpp>
 #include "pattern/block_rows.hpp"
 #include "pattern/power.hpp"
@@ -44,18 +44,18 @@ CsrGraph<Space> Fsai<Scalar, Space>::row_pattern(const Space& space, const matri
   if (this->has_user_pattern()) return this->user_pattern(a);
   // Without a threshold the pattern is A's own, whose columns of other ranks the power skips.
   if (m_options.prefilter == 0)
-    return lower_power<Space>(space, a, m_options.power, m_options.pattern_bytes, m_options.slab_bytes);
+    return lower_power<Space>(space, a, m_options.power, m_options.memory_budget, m_options.workspace_budget);
   return lower_power<Space>(space, threshold<Scalar, Space>(space, a, m_options.prefilter), m_options.power,
-                            m_options.pattern_bytes, m_options.slab_bytes);
+                            m_options.memory_budget, m_options.workspace_budget);
 }
 
-/// What row_pattern and merge_supernodes would give.
+/// The pattern that row_pattern and merge_supernodes would give.
 template <class Scalar, class Space>
 CsrGraph<Space> Fsai<Scalar, Space>::block_pattern(const Space& space, const matrix_source& source) const {
   const auto& blocks = *source.blocks();
   const auto lower = lower_power<Space>(space, impl::graph_of<Space>(blocks), m_options.power,
-                                        m_options.pattern_bytes, m_options.slab_bytes);
-  return lower_rows_of_blocks<Space>(space, lower, blocks.block_size, m_options.pattern_bytes);
+                                        m_options.memory_budget, m_options.workspace_budget);
+  return lower_rows_of_blocks<Space>(space, lower, blocks.block_size, m_options.memory_budget);
 }
 
 template <class Scalar, class Space>
@@ -69,10 +69,10 @@ CsrGraph<Space> Fsai<Scalar, Space>::make_pattern(const Space& space, const matr
   const auto supernodes = impl::choose_supernodes<Space>(space, source, options);
   std::string note;
   if (options.block_size != 1) {
-    // Rows alone have all places of a block, but for a diagonal.
+    // Single rows have all places of a block, but for a diagonal.
     const auto alone = static_cast<double>(b > 0 && options.power == 0 ? pattern.num_rows : pattern.nnz());
     if (supernodes.count() > 0 && b == 0)
-      pattern = merge_supernodes<Space>(space, pattern, supernodes, m_options.pattern_bytes);
+      pattern = merge_supernodes<Space>(space, pattern, supernodes, m_options.memory_budget);
     note = impl::supernodes_note(supernodes, static_cast<double>(pattern.nnz()) / alone);
   }
   m_supernodes = supernodes;  // not before what may throw: an old factor needs its own
@@ -98,28 +98,21 @@ void Fsai<Scalar, Space>::find_factor(const Space& space, const matrix_source& s
                                       Report& report) {
   namespace inner = impl::fsai;
   const bool kept = this->keeps_pattern();
-  impl::MemoryMeter meter;
   const auto diagonal =
       allocate<Vector<real_type_t<Scalar>, Space>>(space, "prekond::fsai::numeric::diagonal", a.num_rows);
-  const auto held_diagonal = meter.hold(diagonal);
   auto range = impl::extract_diagonal<Scalar, Space>(space, a, diagonal);
   impl::check_diagonal(range, name());
   impl::widen(range, source);
-  // What is found is the same in exact arithmetic, whatever each row's scale is.
-  const impl::Equilibrated<Scalar, Space, Matrix> scaled(space, a, diagonal, range.min, range.max, meter);
+  // In exact arithmetic the factor does not depend on the rows' scales.
+  const impl::Equilibrated<Scalar, Space, Matrix> scaled(space, a, diagonal, range.min, range.max);
   if (scaled.is_scaled()) impl::extract_diagonal<Scalar, Space>(space, scaled.matrix(), diagonal);
   const CsrGraph<Space> pattern = this->numeric_pattern(space, source);
   matrix_type g(a.num_rows, a.num_rows, pattern.row_ptrs, pattern.col_idxs,
                 allocate<Vector<Scalar, Space>>(space, "prekond::fsai::g_values", pattern.nnz()));
   // Where a filter follows, this is not the final G.
   const bool filtered = !kept && m_options.postfilter > 0;
-  impl::MemoryMeter::Holding held_pattern, held_values;
-  if (filtered) {
-    held_pattern = meter.hold(pattern.row_ptrs, pattern.col_idxs);
-    held_values = meter.hold(g.values);
-  }
-  inner::Setup<Scalar, Space, Matrix> setup(space, scaled.matrix(), diagonal, m_options.slab_bytes, name(),
-                                            meter);
+  inner::Setup<Scalar, Space, Matrix> setup(space, scaled.matrix(), diagonal, m_options.workspace_budget,
+                                            name());
   // A postfilter leaves a block's rows different columns.
   const bool rows_alone = kept && m_options.postfilter > 0;
   const Supernodes<Space> supernodes = rows_alone ? Supernodes<Space>{} : m_supernodes;
@@ -132,13 +125,12 @@ void Fsai<Scalar, Space>::find_factor(const Space& space, const matrix_source& s
   this->tell(impl::cost_note(space, name(), report.numeric_flops, of_longest, longest), report);
   setup.solve(g, g.values, m_options.setup_scalar == Precision::single_precision, supernodes);
   if (!m_supernodes_note.empty()) report.notes.push_back(m_supernodes_note);
-  if (filtered) g = impl::postfilter<Scalar, Space>(space, g, diagonal, m_options.postfilter, report, meter);
-  held_values = {};
+  if (filtered) g = impl::postfilter<Scalar, Space>(space, g, diagonal, m_options.postfilter, report);
   setup.scale(g, g.values, !filtered);
   scaled.undo(space, g, g.values);
   const impl::BreakdownCounter outcome = setup.outcome();
   report.breakdowns = impl::breakdowns_of(outcome, "fewer columns, without those of bad pivots");
-  this->store_factor(space, g, {m_options.storage, m_options.storage_format}, report, meter);
+  this->store_factor(space, g, {m_options.storage, m_options.storage_format}, report);
 }
 
 }  // namespace prekond

@@ -44,7 +44,7 @@ struct Layout {
   }
 };
 
-/// What became of a row's solve.
+/// The result of a row's solve.
 struct RowResult {
   bool dropped;  ///< columns were left out because of their pivots
   bool last;     ///< the last pivot was bad: there is no row

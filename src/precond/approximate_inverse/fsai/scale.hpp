@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// What is done to a finished G: its small entries are dropped, its rows scaled.
+/// The last steps on a finished G: small entries are dropped, rows are scaled.
 #include <prekond/core/report.hpp>
 #include <prekond/core/scalar.hpp>
-#include <prekond/precond/impl/memory_meter.hpp>
 #include "core/kernel_policy.hpp"
 #include "core/lane_group.hpp"
 #include "matrix/filter_entries.hpp"
@@ -53,7 +52,7 @@ struct MeasureRow {
   }
 };
 
-/// Of each row, what an entry's square has to reach.
+/// The bound for each row that the square of an entry has to reach.
 template <class Scalar, class Space>
 Vector<double, Space> measure_rows(const Space& space, const CsrGraphView<Space>& g,
                                    VectorView<const Scalar, Space> values,
@@ -65,15 +64,12 @@ Vector<double, Space> measure_rows(const Space& space, const CsrGraphView<Space>
   return least;
 }
 
-/// G without its small entries; a note in the report says how many it had. The meter counts all but both G.
-/// Fences once.
+/// Returns G without its small entries, and notes in the report how many entries G had. Fences once.
 template <class Scalar, class Space>
 CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> postfilter(
     const Space& space, const CsrView<Scalar, Space>& g,
-    VectorView<const real_type_t<Scalar>, Space> diagonal, double delta, Report& report, MemoryMeter& meter) {
+    VectorView<const real_type_t<Scalar>, Space> diagonal, double delta, Report& report) {
   const auto least = measure_rows<Scalar, Space>(space, g, g.values, diagonal, delta);
-  meter.pass(MemoryMeter::bytes_of(least) +
-             g.num_rows * static_cast<std::int64_t>(sizeof(int)));  // the filter's lengths
   const KeepLarge<Scalar, Space> keep{g, g.values, diagonal, least};
   report.notes.push_back("G had " + std::to_string(g.nnz()) + " entries before the postfilter");
   return filter_entries<Scalar, Space>(space, g, keep);
@@ -197,8 +193,8 @@ struct ScaleRows : VectorRows<Space, Width> {
   }
 };
 
-/// Scales the rows of G, whatever their scale is (see ScaleRows). Rows that fall back to the diagonal are
-/// counted.
+/// Scales the rows of G, which may have any scale (see ScaleRows). Counts the rows that fall back to the
+/// diagonal.
 template <class Scalar, class Space, class Matrix>
 void scale_rows(const Space& space, const Matrix& a, VectorView<const real_type_t<Scalar>, Space> diagonal,
                 const CsrGraphView<Space>& pattern, VectorView<Scalar, Space> values,

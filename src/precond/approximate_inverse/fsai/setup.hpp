@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// The launches of the static FSAI's setup.
-#include <prekond/pattern/supernodes.hpp>
+#include <prekond/pattern/impl/supernodes.hpp>
 #include "core/concurrency.hpp"
 #include "core/host_thread_group.hpp"
 #include "core/kernel_policy.hpp"
@@ -29,26 +29,25 @@ struct Tuning {
   static constexpr std::size_t scratch_limit = 48000;   // of a team at level 0, on CUDA
   static constexpr std::size_t vector_scratch = 36000;  // six teams a processor
   static constexpr int max_team_vectors = 8;
-  static constexpr int slab_rows_per_fetch = 16;  // host threads take rows in groups, long ones alone
+  static constexpr int slab_rows_per_fetch = 16;  // host threads take short rows in groups
   static constexpr std::size_t large_workspace = 1 << 16;
   /// Host threads share the systems of longer rows, where there are few of them or they are much longer.
   static constexpr int longest_of_thread = 1024;
   static constexpr int few_rows = 128;
 };
 
-/// Do all threads of a host work on one row of a bin after the other, or each on rows of its own? Whatever
-/// the number of threads is: it must not change a bit.
+/// Whether all threads of a host work on each row of a bin, one row after another. The number of threads has
+/// no part in it, since it must not change a bit.
 inline bool is_shared(std::int64_t count, int longest) {
   return longest > Tuning::longest_of_thread &&
          (count <= Tuning::few_rows || longest > 4 * Tuning::longest_of_thread);
 }
 
-/// Which kernel a row is done by: a vector of lanes each, with its workspace in scratch; a team each,
-/// likewise; or each with a workspace in a slab (a thread's own on the host, a team's on a device), fetching
-/// row after row.
+/// The unit that works on a row: a vector of lanes, or a team, with its workspace in scratch; or a thread of
+/// the host or a team of a device that fetches row after row, with its workspace in a slab.
 enum class Unit { short_vector, vector, team, slab };
 
-/// A kernel whose rows are each done by such a unit, with a workspace of its own.
+/// A kernel over rows, each done by such a unit in a workspace of its own.
 template <class Space, Unit row_unit>
 struct RowKernel {
   using Policy = KernelPolicy<Space>;
@@ -94,25 +93,24 @@ concept DoneByThreads = requires(const Kernel& kernel, const HostThreadGroup<Spa
 /// The rows of a kernel one after another, each by all threads of a host. `label` is the kernel's.
 template <class Space, class Kernel>
 void share_rows(const Space& space, const Kernel& kernel, std::int64_t count, std::size_t bytes,
-                const char* label, MemoryMeter& meter) {
+                const char* label) {
   const auto workspace = allocate<Vector<char, Space>>(space, std::string(label) + "::workspace", bytes);
-  meter.pass(MemoryMeter::bytes_of(workspace));
   space.fence(std::string(label) + "::share_rows");
   const HostThreadGroup<Space> lane_group(space, label);
   for (std::int64_t k = 0; k < count; ++k) kernel.do_row(lane_group, workspace.data(), kernel.rows(k));
 }
 
 /// Launches a RowKernel with members `workspaces` and `next` over `count` rows of up to `longest` entries,
-/// whose workspaces have `bytes`, and has the meter count a slab.
+/// whose workspaces have `bytes`.
 ///
-/// There are as many workspaces as `slab_bytes` has room for. \pre there is room for one
+/// There are as many workspaces as `workspace_budget` has room for. \pre there is room for one
 template <class Space, class Kernel>
 void launch_rows(const Space& space, Kernel kernel, std::int64_t count, int longest, std::size_t bytes,
-                 std::int64_t slab_bytes, const char* label, MemoryMeter& meter) {
+                 std::int64_t workspace_budget, const char* label) {
   constexpr Unit unit = Kernel::unit;
   if constexpr (Kernel::host && DoneByThreads<Kernel, Space>) {
     if (is_shared(count, longest)) {
-      share_rows(space, kernel, count, bytes, label, meter);
+      share_rows(space, kernel, count, bytes, label);
       return;
     }
   }
@@ -121,13 +119,12 @@ void launch_rows(const Space& space, Kernel kernel, std::int64_t count, int long
       Kernel::host ? 1
                    : std::clamp((longest + Kernel::width - 1) / Kernel::width, 1, Tuning::max_team_vectors);
   if constexpr (unit == Unit::slab) {
-    const auto affordable = std::max<std::int64_t>(1, slab_bytes / static_cast<std::int64_t>(bytes));
+    const auto affordable = std::max<std::int64_t>(1, workspace_budget / static_cast<std::int64_t>(bytes));
     const std::int64_t useful = std::max(1, concurrency(space) / (vectors * Kernel::width));
     const auto units = static_cast<int>(std::min({count, useful, affordable}));
     const std::string label_of_slab = std::string(label) + "::workspaces";
     const auto workspaces =
         allocate<Vector<char, Space>>(space, label_of_slab, bytes * static_cast<std::size_t>(units));
-    meter.pass(MemoryMeter::bytes_of(workspaces));
     kernel.workspaces = workspaces;
     set_zero(space, kernel.next);
     Kokkos::parallel_for(label, typename Kernel::Policy(space, units, vectors, Kernel::width), kernel);
@@ -155,11 +152,10 @@ struct UnitLimits {
 /// std::integral_constant, and bytes(longest) a workspace's size.
 template <class Space, class Bytes, class Launch>
 void launch_bins(const Space& space, VectorView<const std::size_t, Space> row_ptrs,
-                 VectorView<const unsigned char, Space> chosen, MemoryMeter& meter, const Bytes& bytes,
-                 const Launch& launch, const UnitLimits& units = {}) {
+                 VectorView<const unsigned char, Space> chosen, const Bytes& bytes, const Launch& launch,
+                 const UnitLimits& units = {}) {
   const std::vector<int> limits{8, 16, 24, 32, 40, 48, 64, 80, 96, 128, 160, 192, 256};
   const RowBins<Space> bins = bin_rows<Space>(space, row_ptrs, limits, chosen);
-  const auto held = meter.hold(bins.rows);
   for (const auto& bin : bins.bins) {
     const auto rows = bins.rows_of(bin);
     if (is_host_space<Space> || bytes(bin.longest) > Tuning::scratch_limit) {
@@ -179,7 +175,7 @@ void launch_bins(const Space& space, VectorView<const std::size_t, Space> row_pt
 /// Rows, or the blocks k with the rows begins(k) .. begins(k + 1) - 1.
 template <class Space>
 struct RowGroups {
-  VectorView<const int, Space> begins;  ///< empty: each row is alone
+  VectorView<const int, Space> begins;  ///< empty: single rows
   KOKKOS_FUNCTION int first(int k) const { return begins.extent(0) > 0 ? begins(k) : k; }
   KOKKOS_FUNCTION int last(int k) const { return begins.extent(0) > 0 ? begins(k + 1) - 1 : k; }
 };
@@ -256,23 +252,21 @@ template <class Scalar, class Space, class Matrix = CsrView<Scalar, Space>>
 class Setup {
  public:
   Setup(const Space& space, const Matrix& a, VectorView<const real_type_t<Scalar>, Space> diagonal,
-        std::int64_t slab_bytes, const std::string& name, MemoryMeter& meter)
+        std::int64_t workspace_budget, const std::string& name)
       : m_space(space),
         m_a(a),
         m_diagonal(diagonal),
-        m_slab_bytes(slab_bytes),
+        m_workspace_budget(workspace_budget),
         m_name(name),
-        m_meter(meter),
         m_outcome(make_breakdown_counter(space, "prekond::fsai::numeric::outcome")),
-        m_next(allocate<Vector<int, Space>>(space, "prekond::fsai::numeric::next", 1)) {
-    m_held = m_meter.hold(m_outcome, m_next);
-  }
+        m_next(allocate<Vector<int, Space>>(space, "prekond::fsai::numeric::next", 1)) {}
 
-  /// \throws InputError where a row's system takes more than `slab_bytes`, in double, which it may need
+  /// \throws InputError where a row's system takes more than `workspace_budget`, in double, which it may need
   LongestRow check_rows(const CsrGraphView<Space>& pattern) {
     const LongestRow longest = longest_row<Space>(m_space, pattern.row_ptrs);
     check_slab(m_name, longest,
-               Layout<in_precision_t<Scalar, double>>(static_cast<int>(longest.length)).bytes, m_slab_bytes);
+               Layout<in_precision_t<Scalar, double>>(static_cast<int>(longest.length)).bytes,
+               m_workspace_budget);
     return longest;
   }
 
@@ -293,7 +287,7 @@ class Setup {
   void solve_rows(const CsrGraphView<Space>& pattern, VectorView<Scalar, Space> values,
                   VectorView<const unsigned char, Space> chosen, VectorView<unsigned char, Space> again) {
     launch_bins<Space>(
-        m_space, m_sizes, chosen, m_meter,
+        m_space, m_sizes, chosen,
         [](int longest) { return Layout<in_precision_t<Scalar, Real>>(longest).bytes; },
         [&](auto unit, VectorView<const int, Space> rows, int longest) {
           launch<Real, decltype(unit)::value>(pattern, values, rows, again, longest);
@@ -309,16 +303,14 @@ class Setup {
     const Kernel kernel{{},       m_a,  m_diagonal, pattern,   values, layout, 16 * epsilon,
                         m_groups, rows, again,      m_outcome, {},     m_next};
     launch_rows(m_space, kernel, static_cast<std::int64_t>(rows.extent(0)), longest, layout.bytes,
-                m_slab_bytes, "prekond::fsai::numeric::solve_rows", m_meter);
+                m_workspace_budget, "prekond::fsai::numeric::solve_rows");
   }
 
   Space m_space;
   Matrix m_a;
   VectorView<const real_type_t<Scalar>, Space> m_diagonal;
-  std::int64_t m_slab_bytes;
+  std::int64_t m_workspace_budget;
   std::string m_name;  ///< of the preconditioner
-  MemoryMeter& m_meter;
-  MemoryMeter::Holding m_held;
   Vector<BreakdownCounter, Space> m_outcome;
   Vector<int, Space> m_next;
   RowGroups<Space> m_groups;
@@ -342,7 +334,6 @@ void Setup<Scalar, Space, Matrix>::solve(const CsrGraphView<Space>& pattern, Vec
   if (!in_single) return solve_rows<double>(pattern, values, {}, {});
   const auto again =
       allocate_zero<Vector<unsigned char, Space>>(m_space, "prekond::fsai::numeric::again", count);
-  const auto held = m_meter.hold(again);
   solve_rows<float>(pattern, values, {}, again);
   solve_rows<double>(pattern, values, again, {});
 }

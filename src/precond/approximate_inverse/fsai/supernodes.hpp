@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// The blocks of rows that the FSAI setups solve together.
-#include <prekond/pattern/supernodes.hpp>
+#include <prekond/pattern/impl/supernodes.hpp>
 #include <prekond/precond/setup_options.hpp>
 
 #include <cstdio>
@@ -10,9 +10,9 @@
 
 namespace prekond::impl {
 
-/// The supernodes that the options ask for; none where rows are alone: with blocks of one row, or where no
-/// two rows were found alike. With block_size = 0 they are the nodes, where their unknowns are known and
-/// within block_limit, and else what is found.
+/// The supernodes that the options ask for; there are none with blocks of one row, or where no two rows were
+/// found alike. With block_size = 0 they are the nodes, where their unknowns are known and within
+/// block_limit, and else those that a search finds.
 template <class Space, class Source, class Options>
 Supernodes<Space> choose_supernodes(const Space& space, const Source& source, const Options& options) {
   const std::int64_t n = source.num_rows();
@@ -25,11 +25,10 @@ Supernodes<Space> choose_supernodes(const Space& space, const Source& source, co
   return found.largest > 1 ? found : Supernodes<Space>{};
 }
 
-/// What the report says of them; `fill` is how many times as many entries the united pattern has, 0 where
-/// there is no pattern to compare with.
+/// The report's note about the supernodes. The united pattern has `fill` times as many entries.
 template <class Space>
 std::string supernodes_note(const Supernodes<Space>& supernodes, double fill) {
-  if (supernodes.count() == 0) return "supernodes: none were found, rows were alone";
+  if (supernodes.count() == 0) return "supernodes: none were found, each row was solved by itself";
   const double mean = static_cast<double>(supernodes.num_rows) / static_cast<double>(supernodes.count());
   char text[96];
   std::snprintf(text, sizeof(text), "supernodes: %lld, mean size %.3g",

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// What the ISAIs with an explicit M have in common.
-#include <prekond/pattern/threshold.hpp>
+/// The parts that the ISAIs with an explicit M share.
+#include <prekond/pattern/impl/threshold.hpp>
 #include <prekond/precond/isai.hpp>
 #include "pattern/power.hpp"
 #include "sparse_product/wanted_rows.hpp"
@@ -27,13 +27,13 @@ class ExplicitIsai : public StaticPatternInverse<Scalar, Space, ExplicitInverse<
   Properties properties() const override { return m_options.properties(); }
 
  protected:
-  /// The part of a pattern of the user's that M has.
+  /// The part of the user's pattern that M has.
   virtual CsrGraph<Space> part_of(const Space& space, const CsrGraph<Space>& pattern) const = 0;
   /// The power of the part of S, the filtered pattern of A.
   virtual CsrGraph<Space> power_of_part(const Space& space, const CsrGraphView<Space>& s) const = 0;
-  /// M's values, and what the report says of the work.
+  /// Finds M's values, and writes the work to the report.
   virtual BreakdownCounter solve(const Space& space, const matrix_source& source, const matrix_type& m,
-                                 Report& report, MemoryMeter& meter) = 0;
+                                 Report& report) = 0;
   CsrGraph<Space> make_pattern(const Space& space, const matrix_source& source) override {
     const matrix_view& a = source.csr();
     if (this->has_user_pattern()) return part_of(space, this->user_pattern(a));
@@ -49,14 +49,13 @@ class ExplicitIsai : public StaticPatternInverse<Scalar, Space, ExplicitInverse<
  private:
   void find_inverse(const Space& space, const matrix_source& source, Report& report) override {
     const std::int64_t n = source.num_rows();
-    MemoryMeter meter;
     const CsrGraph<Space> pattern = this->numeric_pattern(space, source);
     const matrix_type m(
         n, n, pattern.row_ptrs, pattern.col_idxs,
         allocate<Vector<Scalar, Space>>(space, "prekond::isai::numeric::values", pattern.nnz()));
     report.breakdowns =
-        breakdowns_of(solve(space, source, m, report, meter), "fewer columns, without those of bad pivots");
-    this->store_inverse(space, m, {m_options.storage, m_options.storage_format}, report, meter);
+        breakdowns_of(solve(space, source, m, report), "fewer columns, without those of bad pivots");
+    this->store_inverse(space, m, {m_options.storage, m_options.storage_format}, report);
   }
 
   IsaiOptions m_options;

@@ -13,7 +13,7 @@ using fsai::RowResult;
 template <class Scalar, class Real, class Space, class LaneGroup, class Matrix = CsrView<Scalar, Space>>
 class GeneralRow {
  public:
-  /// Of a row's workspace for up to `longest` entries.
+  /// The size of a row's workspace for up to `longest` entries.
   KOKKOS_FUNCTION static std::size_t bytes(int longest) { return Arrays(nullptr, longest).bytes; }
 
   KOKKOS_FUNCTION GeneralRow(const LaneGroup& lane_group, const Matrix& a,
@@ -62,8 +62,8 @@ class GeneralRow {
     KOKKOS_FUNCTION Arrays(char* base, int length) {
       const auto order = static_cast<std::size_t>(PanelLu<Real>::padded(length));
       std::size_t end = lu::System<Scalar, Real, Space, LaneGroup, Matrix>::bytes(length);
-      x = lu::place<Real>(base, end, order);
-      y = lu::place<Real>(base, end, order);
+      x = place_array<Real>(base, end, order);
+      y = place_array<Real>(base, end, order);
       bytes = end;
     }
   };

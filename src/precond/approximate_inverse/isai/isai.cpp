@@ -36,14 +36,9 @@ IsaiOptions checked(const IsaiOptions& options) {
 
 FsaiOptions factored_options(const IsaiOptions& options) {
   FsaiOptions result;
+  static_cast<StaticSetupOptions&>(result) = options;
   result.power = options.power;
   result.prefilter = options.prefilter;
-  result.setup_scalar = options.setup_scalar;
-  result.storage = options.storage;
-  result.storage_format = options.storage_format;
-  result.reuse = options.reuse;
-  result.pattern_bytes = options.pattern_bytes;
-  result.slab_bytes = options.slab_bytes;
   return result;
 }
 

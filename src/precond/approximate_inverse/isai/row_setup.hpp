@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// What the ISAI's setups have in common: where rows go, how they are launched, what broke down.
+/// The parts that the setups of the ISAI share: the place of a row's result, its launch, its breakdown.
 #include "precond/approximate_inverse/fsai/setup.hpp"
+#include "precond/approximate_inverse/row_lu/lu_rows.hpp"
 #include "precond/setup/breakdown_counter.hpp"
 
 #include <string>
@@ -12,7 +13,7 @@ namespace prekond::impl::isai {
 using fsai::RowResult;
 using fsai::Unit;
 
-/// Where the rows go.
+/// The place of the rows' results.
 template <class Scalar, class Space>
 struct InverseRows {
   CsrGraphView<Space> pattern;
@@ -25,7 +26,7 @@ struct InverseRows {
   }
   KOKKOS_FORCEINLINE_FUNCTION const int* cols(int i) const { return pattern.col_idxs.data() + begin(i); }
 
-  /// Row i as it was solved or, where its result is `last`, the diagonal alone, at the place `own`.
+  /// Writes row i as it was solved or, where its result is `last`, only the diagonal, at the place `own`.
   template <class LaneGroup, class SolvedRow>
   KOKKOS_FUNCTION void write(const LaneGroup& lane_group, int i, int own, const SolvedRow& row,
                              const RowResult& result, double diagonal) const {
@@ -45,49 +46,54 @@ struct InverseRows {
   }
 };
 
-/// What is kept while M's rows are solved bin by bin.
+/// The setup of M's rows, which are solved bin by bin.
 template <class Scalar, class Space, class Matrix = CsrView<Scalar, Space>>
 class RowSetup {
  public:
+  /// `name` is the preconditioner's. `wanted`: see MatrixSource.
+  RowSetup(const Space& space, const Matrix& a, const VectorView<const unsigned char, Space>& wanted,
+           std::int64_t workspace_budget, const std::string& name)
+      : m_space(space),
+        m_a(a),
+        m_outcome(make_breakdown_counter(space, "prekond::isai::numeric::outcome", wanted)),
+        m_next(allocate<Vector<int, Space>>(space, "prekond::isai::numeric::next", 1)),
+        m_workspace_budget(workspace_budget),
+        m_name(name) {}
+
   BreakdownCounter outcome() const { return fetch(m_space, m_outcome); }
 
  protected:
-  /// `name` is the preconditioner's. `wanted`: see MatrixSource.
-  RowSetup(const Space& space, const Matrix& a, const VectorView<const unsigned char, Space>& wanted,
-           std::int64_t slab_bytes, const std::string& name, MemoryMeter& meter)
-      : m_space(space),
-        m_a(a),
-        m_meter(meter),
-        m_outcome(make_breakdown_counter(space, "prekond::isai::numeric::outcome", wanted)),
-        m_next(allocate<Vector<int, Space>>(space, "prekond::isai::numeric::next", 1)),
-        m_slab_bytes(slab_bytes),
-        m_name(name),
-        m_held(meter.hold(m_outcome, m_next)) {}
-
-  /// `bytes(length)` are those of a row's workspace. \throws InputError where they are more than `slab_bytes`
+  /// `bytes(length)` is the size of a row's workspace. \throws InputError where it is more than
+  /// `workspace_budget`
   template <class Bytes>
   LongestRow check_longest(const CsrGraphView<Space>& pattern, const Bytes& bytes) {
     const LongestRow longest = longest_row<Space>(m_space, pattern.row_ptrs);
-    check_slab(m_name, longest, bytes(static_cast<int>(longest.length)), m_slab_bytes);
+    check_slab(m_name, longest, bytes(static_cast<int>(longest.length)), m_workspace_budget);
     return longest;
+  }
+
+  /// See lu::solve_bins.
+  template <class Real, class Systems>
+  void solve_bins(const Systems& systems, VectorView<const std::size_t, Space> row_ptrs,
+                  VectorView<const unsigned char, Space> chosen, Real floor, Pivoting pivoting) {
+    lu::solve_bins<Real, Space>(m_space, systems, row_ptrs, chosen, floor, pivoting, m_next,
+                                m_workspace_budget, "prekond::isai::numeric::solve_rows");
   }
 
   template <class Kernel>
   void launch(const Kernel& kernel, VectorView<const int, Space> rows, int longest, std::size_t bytes) {
     fsai::launch_rows(m_space, kernel, static_cast<std::int64_t>(rows.extent(0)), longest, bytes,
-                      m_slab_bytes, "prekond::isai::numeric::solve_rows", m_meter);
+                      m_workspace_budget, "prekond::isai::numeric::solve_rows");
   }
 
   Space m_space;
   Matrix m_a;
-  MemoryMeter& m_meter;
   Vector<BreakdownCounter, Space> m_outcome;
   Vector<int, Space> m_next;
 
  private:
-  std::int64_t m_slab_bytes;
+  std::int64_t m_workspace_budget;
   std::string m_name;
-  MemoryMeter::Holding m_held;
 };
 
 }  // namespace prekond::impl::isai

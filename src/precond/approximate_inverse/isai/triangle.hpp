@@ -10,7 +10,8 @@
 
 namespace prekond::impl::isai {
 
-/// A triangle's rows hold few entries, however long those of M are: as many lanes. In scratch while it fits.
+/// The rows of a triangle hold few entries, even where those of M are long, and get few lanes. Workspaces are
+/// in scratch where they fit.
 inline constexpr fsai::UnitLimits triangle_units{64, 1 << 30};
 
 /// Solves the rows of one bin of a triangle.
@@ -24,7 +25,7 @@ struct SolveTriangular : fsai::RowKernel<Space, unit> {
   Triangle triangle;
   InverseRows<Scalar, Space> inverse;
   std::size_t bytes;
-  VectorView<int, Space> places;  ///< of a host thread num_rows; empty on a device
+  VectorView<int, Space> places;  ///< num_rows for a host thread; empty on a device
   VectorView<const int, Space> rows;
   VectorView<char, Space> workspaces;
   VectorView<int, Space> next;
@@ -49,12 +50,9 @@ struct SolveTriangular : fsai::RowKernel<Space, unit> {
 template <class Scalar, class Space>
 class TriangularSetup : public RowSetup<Scalar, Space> {
  public:
-  TriangularSetup(const Space& space, const CsrView<Scalar, Space>& a,
-                  const VectorView<const unsigned char, Space>& wanted, std::int64_t slab_bytes,
-                  const std::string& name, MemoryMeter& meter)
-      : RowSetup<Scalar, Space>(space, a, wanted, slab_bytes, name, meter) {}
+  using RowSetup<Scalar, Space>::RowSetup;
 
-  /// \throws InputError where the workspace of a row takes more than `slab_bytes`
+  /// \throws InputError where the workspace of a row takes more than `workspace_budget`
   LongestRow check_rows(const CsrGraphView<Space>& pattern) { return this->check_longest(pattern, bytes_of); }
 
   /// M's values for a triangle of A. \pre check_rows
@@ -63,9 +61,8 @@ class TriangularSetup : public RowSetup<Scalar, Space> {
     const std::int64_t threads = is_host_space<Space> ? concurrency(m_space) : 0;
     const auto places =
         allocate_zero<Vector<int, Space>>(m_space, "prekond::isai::numeric::places", threads * m_a.num_rows);
-    const auto held = m_meter.hold(places);
     fsai::launch_bins<Space>(
-        m_space, pattern.row_ptrs, {}, m_meter, bytes_of,
+        m_space, pattern.row_ptrs, {}, bytes_of,
         [&](auto unit, VectorView<const int, Space> rows, int longest) {
           const std::size_t bytes = bytes_of(longest);
           const SolveTriangular<Scalar, Space, decltype(unit)::value> kernel{
@@ -78,7 +75,6 @@ class TriangularSetup : public RowSetup<Scalar, Space> {
  private:
   using RowSetup<Scalar, Space>::m_space;
   using RowSetup<Scalar, Space>::m_a;
-  using RowSetup<Scalar, Space>::m_meter;
   using RowSetup<Scalar, Space>::m_outcome;
   using RowSetup<Scalar, Space>::m_next;
 
@@ -106,24 +102,24 @@ class TriangularIsai : public ExplicitIsai<Scalar, Space> {
   CsrGraph<Space> power_of_part(const Space& space, const CsrGraphView<Space>& s) const override {
     const IsaiOptions& options = this->options();
     if (is_upper())
-      return power<Space>(space, upper_triangle<Space>(space, s), options.power, options.pattern_bytes,
-                          options.slab_bytes);
+      return power<Space>(space, upper_triangle<Space>(space, s), options.power, options.memory_budget,
+                          options.workspace_budget);
     const auto lower_power_of = [&](const CsrGraphView<Space>& graph) {
-      return lower_power<Space>(space, graph, options.power, options.pattern_bytes, options.slab_bytes);
+      return lower_power<Space>(space, graph, options.power, options.memory_budget, options.workspace_budget);
     };
     // The powers 0 and 1 are the same of all of A, whose triangle need not be made then.
     return options.power <= 1 ? lower_power_of(s) : lower_power_of(lower_triangle<Space>(space, s));
   }
 
   BreakdownCounter solve(const Space& space, const matrix_source& source, const matrix_type& m,
-                         Report& report, MemoryMeter& meter) override {
+                         Report& report) override {
     const matrix_view& a = source.csr();
     const IsaiOptions& options = this->options();
-    TriangularSetup<Scalar, Space> setup(space, a, source.wanted_rows(), options.slab_bytes, this->name(),
-                                         meter);
+    TriangularSetup<Scalar, Space> setup(space, a, source.wanted_rows(), options.workspace_budget,
+                                         this->name());
     setup.check_rows(m);
     setup.solve(m, m.values, {is_upper(), options.unit_diagonal});
-    // Of A's mean row; those of the other triangle count too.
+    // By A's mean row, in which entries of the other triangle count too.
     report.numeric_flops = 2.0 * double(m.nnz()) * double(a.nnz()) / double(a.num_rows);
     return setup.outcome();
   }

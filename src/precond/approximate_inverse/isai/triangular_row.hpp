@@ -9,23 +9,23 @@ namespace prekond::impl::isai {
 
 using fsai::RowResult;
 
-/// Which triangle of A is meant.
+/// A triangle of A.
 struct Triangle {
   bool upper;
   bool unit_diagonal;
 };
 
 /// The row of the diagonal of T[P, P]^-1, for a triangle T: m^T T[P, P] = e^T, from the diagonal outwards.
-/// Once m_k is known, it times row P[k] of T is subtracted from what is left: T's sparse rows are read once,
-/// nothing dense is formed. In double whatever `Scalar` is: it costs nothing beside the reading.
+/// Once m_k is known, it times row P[k] of T is subtracted from the rest: T's sparse rows are read once, and
+/// nothing dense is formed. All numbers are doubles: that costs nothing compared with the reading.
 template <class Scalar, class Space, class LaneGroup>
 class TriangularRow {
  public:
-  /// Of a row's workspace for up to `longest` entries.
+  /// The size of a row's workspace for up to `longest` entries.
   KOKKOS_FUNCTION static std::size_t bytes(int longest) { return Arrays(nullptr, longest).bytes; }
 
-  /// `places` is for one lane alone, which looks columns up there: num_rows ints that begin as 0 and then
-  /// keep what rows before left. More lanes search.
+  /// `places` has num_rows ints, in which a single lane looks columns up; they begin as 0 and keep the places
+  /// of rows before. Several lanes search instead.
   KOKKOS_FUNCTION TriangularRow(const LaneGroup& lane_group, const CsrView<Scalar, Space>& a,
                                 Triangle triangle, char* base, int length, int* places)
       : m_lane_group(lane_group),
@@ -50,7 +50,7 @@ class TriangularRow {
     const double pivot = m_arrays.pivots[k];
     return pivot == 0 ? 0 : m_arrays.left[k] / pivot;
   }
-  /// What is left where there is no row.
+  /// The entry that replaces a row without a solution.
   KOKKOS_FORCEINLINE_FUNCTION double diagonal() const {
     const double pivot = m_arrays.pivots[own()];
     return pivot == 0 ? 1 : 1 / pivot;
@@ -69,12 +69,12 @@ class TriangularRow {
     KOKKOS_FUNCTION Arrays(char* base, int length) {
       const auto n = static_cast<std::size_t>(length);
       std::size_t end = 0;
-      left = lu::place<double>(base, end, n);
-      pivots = lu::place<double>(base, end, n);
-      begins = lu::place<std::size_t>(base, end, n);
-      lengths = lu::place<int>(base, end, n);
-      cols = lu::place<int>(base, end, n);
-      counters = lu::place<int>(base, end, 2);
+      left = place_array<double>(base, end, n);
+      pivots = place_array<double>(base, end, n);
+      begins = place_array<std::size_t>(base, end, n);
+      lengths = place_array<int>(base, end, n);
+      cols = place_array<int>(base, end, n);
+      counters = place_array<int>(base, end, 2);
       bytes = end;
     }
   };
@@ -83,7 +83,7 @@ class TriangularRow {
 
   KOKKOS_FORCEINLINE_FUNCTION int own() const { return m_triangle.upper ? 0 : m_length - 1; }
 
-  /// Of T's row in each column: its diagonal entry, and where the others are.
+  /// Reads, for each column, the diagonal entry of T's row and the place of its other entries.
   KOKKOS_FUNCTION void read(const int* cols) const {
     m_lane_group.once([&] { m_arrays.counters[0] = m_arrays.counters[1] = 0; });
     m_lane_group.region([&](int lane) {

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// The phases of NonsymmetricFsai.
-#include <prekond/pattern/symmetrize.hpp>
-#include <prekond/pattern/threshold.hpp>
+#include <prekond/pattern/impl/symmetrize.hpp>
+#include <prekond/pattern/impl/threshold.hpp>
 #include <prekond/precond/nonsymmetric_fsai.hpp>
 #include "pattern/power.hpp"
 #include "sparse_product/wanted_rows.hpp"
@@ -28,9 +28,9 @@ CsrGraph<Space> NonsymmetricFsai<Scalar, Space>::pattern_of(const Space& space, 
   const CsrGraphView<Space> s =
       m_options.prefilter > 0 ? CsrGraphView<Space>(filtered) : CsrGraphView<Space>(a);
   if (m_options.power == 0)
-    return lower_power<Space>(space, s, 0, m_options.pattern_bytes, m_options.slab_bytes);
-  return lower_power<Space>(space, symmetrize<Space>(space, s), m_options.power, m_options.pattern_bytes,
-                            m_options.slab_bytes);
+    return lower_power<Space>(space, s, 0, m_options.memory_budget, m_options.workspace_budget);
+  return lower_power<Space>(space, symmetrize<Space>(space, s), m_options.power, m_options.memory_budget,
+                            m_options.workspace_budget);
 }
 
 template <class Scalar, class Space>
@@ -38,7 +38,6 @@ void NonsymmetricFsai<Scalar, Space>::find_inverse(const Space& space, const mat
                                                    Report& report) {
   const matrix_view& a = source.csr();
   const bool kept = this->keeps_pattern();
-  impl::MemoryMeter meter;
   const CsrGraph<Space> pattern = this->numeric_pattern(space, source);
   const auto values_of = [&](const char* label) {
     return matrix_type(a.num_rows, a.num_rows, pattern.row_ptrs, pattern.col_idxs,
@@ -46,10 +45,9 @@ void NonsymmetricFsai<Scalar, Space>::find_inverse(const Space& space, const mat
   };
   matrix_type lower = values_of("prekond::nonsymmetric_fsai::lower_values");
   matrix_type upper = values_of("prekond::nonsymmetric_fsai::upper_values");
-  const auto held_values = meter.hold(upper.values);  // transposed in the end
-  {                                                   // the setup's arrays make way for the transposition's
-    impl::nonsymmetric_fsai::Setup<Scalar, Space> setup(space, a, source.wanted_rows(), m_options.slab_bytes,
-                                                        name(), meter);
+  {  // the setup's arrays make way for the transposition's
+    impl::nonsymmetric_fsai::Setup<Scalar, Space> setup(space, a, source.wanted_rows(),
+                                                        m_options.workspace_budget, name());
     const impl::LongestRow longest = setup.check_rows(pattern);
     report.numeric_flops = 2 * impl::fsai::count_flops<Space>(
                                    space, "prekond::nonsymmetric_fsai::numeric::count_flops", pattern, {});
@@ -62,7 +60,7 @@ void NonsymmetricFsai<Scalar, Space>::find_inverse(const Space& space, const mat
     setup.scale(lower, upper);
     report.breakdowns = impl::breakdowns_of(setup.outcome(), "fewer columns, without those of bad pivots");
   }
-  this->store_factors(space, lower, upper, {m_options.storage, m_options.storage_format}, report, meter);
+  this->store_factors(space, lower, upper, {m_options.storage, m_options.storage_format}, report);
 }
 
 }  // namespace prekond

@@ -12,7 +12,7 @@ using fsai::RowResult;
 template <class Scalar, class Real, class Space, class LaneGroup>
 class Row {
  public:
-  /// Of a row's workspace for up to `longest` entries.
+  /// The size of a row's workspace for up to `longest` entries.
   KOKKOS_FUNCTION static std::size_t bytes(int longest) { return Arrays(nullptr, longest).bytes; }
 
   KOKKOS_FUNCTION Row(const LaneGroup& lane_group, const CsrView<Scalar, Space>& a,
@@ -55,13 +55,13 @@ class Row {
     KOKKOS_FUNCTION Arrays(char* base, int length) {
       const auto order = static_cast<std::size_t>(PanelLu<Real>::padded(length));
       std::size_t end = System::bytes(length);
-      left = lu::place<Real>(base, end, order);
-      right = lu::place<Real>(base, end, order);
+      left = place_array<Real>(base, end, order);
+      right = place_array<Real>(base, end, order);
       bytes = end;
     }
   };
 
-  /// Entries so large beside the last one that scaling that to 1 leaves no digit of them.
+  /// Counts entries so much larger than the last one that no digit of them is left once that is scaled to 1.
   KOKKOS_FUNCTION void find_unbounded(Real floor) const {
     const int last = m_length - 1;
     const PanelLu<Real>& lu = m_system.lu();

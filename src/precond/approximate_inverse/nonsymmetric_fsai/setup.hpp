@@ -14,45 +14,32 @@
 
 namespace prekond::impl::nonsymmetric_fsai {
 
-using fsai::Unit;
 using lu::Status;
 
-/// Solves the rows of one bin.
-template <class Scalar, class Real, class Space, Unit unit>
-struct SolveRows : fsai::RowKernel<Space, unit> {
-  using typename fsai::RowKernel<Space, unit>::Member;
-  using typename fsai::RowKernel<Space, unit>::LaneGroup;
-  using SolvedRow = Row<Scalar, Real, Space, LaneGroup>;
-
+/// The systems of the rows of G_L and the columns of G_U.
+template <class Scalar, class Space>
+struct Systems {
   CsrView<Scalar, Space> a;
   VectorView<const double, Space> row_scale;
   CsrGraphView<Space> pattern;
   VectorView<Scalar, Space> lower;
   VectorView<Scalar, Space> upper;
-  std::size_t bytes;
-  Real floor;
-  Pivoting pivoting;
-  VectorView<const int, Space> rows;
   VectorView<unsigned char, Space> status;
   VectorView<BreakdownCounter, Space> outcome;
-  VectorView<char, Space> workspaces;
-  VectorView<int, Space> next;
 
-  KOKKOS_FUNCTION void operator()(const Member& team) const {
-    this->for_rows(team, static_cast<std::int64_t>(rows.extent(0)), bytes, workspaces, next,
-                   [&](char* base, std::int64_t k) { do_row(LaneGroup(team), base, rows(k)); });
+  template <class Real>
+  static std::size_t bytes(int longest) {
+    return Row<Scalar, Real, Space, lu::AnyLanes<Space>>::bytes(longest);
   }
 
-  /// By the kernel's lane group, or by the threads of a host.
-  template <class AnyLaneGroup>
-  KOKKOS_FUNCTION void do_row(const AnyLaneGroup& lane_group, char* base, int i) const {
+  template <class Real, class LaneGroup>
+  KOKKOS_FUNCTION void do_row(const LaneGroup& lane_group, char* base, int i, Real floor,
+                              Pivoting pivoting) const {
     const std::size_t begin = pattern.row_ptrs(i);
     const int length = static_cast<int>(pattern.row_ptrs(i + 1) - begin);
-    const Row<Scalar, Real, Space, AnyLaneGroup> row(lane_group, a, row_scale, base, length);
+    const Row<Scalar, Real, Space, LaneGroup> row(lane_group, a, row_scale, base, length);
     const RowResult result = row.solve(pattern.col_idxs.data() + begin, floor, pivoting);
-    const bool last_try = pivoting == Pivoting::none;
-    lane_group.once([&] { status(i) = Status::of(result, last_try); });
-    if (result.dropped && !last_try) return;
+    if (!Status::end_row(lane_group, status, i, result, pivoting)) return;
     lane_group.region([&](int lane) {
       for (int k = lane; k < length; k += lane_group.size()) {
         lower(begin + k) = result.last ? Scalar(k == length - 1) : static_cast<Scalar>(row.lower(k));
@@ -169,39 +156,42 @@ class Setup {
 
   /// `wanted`: see MatrixSource.
   Setup(const Space& space, const CsrView<Scalar, Space>& a,
-        const VectorView<const unsigned char, Space>& wanted, std::int64_t slab_bytes,
-        const std::string& name, MemoryMeter& meter)
+        const VectorView<const unsigned char, Space>& wanted, std::int64_t workspace_budget,
+        const std::string& name)
       : m_space(space),
         m_a(a),
-        m_slab_bytes(slab_bytes),
+        m_workspace_budget(workspace_budget),
         m_name(name),
-        m_meter(meter),
         m_sizes(lu::measure_rows<Scalar, Space>(space, a, "prekond::nonsymmetric_fsai::numeric", true)),
         m_status(allocate<Vector<unsigned char, Space>>(space, "prekond::nonsymmetric_fsai::numeric::status",
                                                         a.num_rows)),
         m_outcome(make_breakdown_counter(space, "prekond::nonsymmetric_fsai::numeric::outcome", wanted)),
         m_next(allocate<Vector<int, Space>>(space, "prekond::nonsymmetric_fsai::numeric::next", 1)) {
-    m_held = m_meter.hold(m_sizes.scale, m_sizes.diagonal, m_sizes.magnitude, m_status, m_outcome, m_next);
     const auto [least, most] = range_of_rows();
-    m_scaled.emplace(space, a, VectorView<const Scalar, Space>(), least, most, meter);
+    m_scaled.emplace(space, a, VectorView<const Scalar, Space>(), least, most);
     if (!m_scaled->is_scaled()) return;
     m_a = m_scaled->matrix();
     m_sizes = lu::measure_rows<Scalar, Space>(space, m_a, "prekond::nonsymmetric_fsai::numeric", true);
   }
 
-  /// \throws InputError where a row's system takes more than `slab_bytes`, in double, which it may need
+  /// \throws InputError where a row's system takes more than `workspace_budget`, in double, which it may need
   LongestRow check_rows(const CsrGraphView<Space>& pattern) {
     const LongestRow longest = longest_row<Space>(m_space, pattern.row_ptrs);
-    check_slab(m_name, longest, workspace_bytes<double>(static_cast<int>(longest.length)), m_slab_bytes);
+    check_slab(m_name, longest,
+               Systems<Scalar, Space>::template bytes<double>(static_cast<int>(longest.length)),
+               m_workspace_budget);
     return longest;
   }
 
   /// The solutions with unit diagonals, into the values of G_L and G_U^T, which have the same pattern.
   /// \pre check_rows
   void solve(const Matrix& lower, const Matrix& upper, bool in_single) {
-    const VectorView<const unsigned char, Space> broken = m_status;
+    const Systems<Scalar, Space> systems{m_a,          m_sizes.scale, lower,    lower.values,
+                                         upper.values, m_status,      m_outcome};
     lu::solve_in_turn(in_single, [&](auto floor, Pivoting pivoting, bool again) {
-      solve_rows(lower, upper, again ? broken : VectorView<const unsigned char, Space>(), floor, pivoting);
+      lu::solve_bins(m_space, systems, VectorView<const std::size_t, Space>(lower.row_ptrs),
+                     again ? m_status : Vector<unsigned char, Space>(), floor, pivoting, m_next,
+                     m_workspace_budget, "prekond::nonsymmetric_fsai::numeric::solve_rows");
     });
   }
 
@@ -251,38 +241,10 @@ class Setup {
                          kernel.policy(m_space, m_a.num_rows), kernel);
   }
 
-  template <class Real>
-  void solve_rows(const Matrix& lower, const Matrix& upper, VectorView<const unsigned char, Space> chosen,
-                  Real floor, Pivoting pivoting) {
-    fsai::launch_bins<Space>(
-        m_space, lower.row_ptrs, chosen, m_meter, [](int longest) { return workspace_bytes<Real>(longest); },
-        [&](auto unit, VectorView<const int, Space> rows, int longest) {
-          launch<Real, decltype(unit)::value>(lower, upper, rows, longest, floor, pivoting);
-        });
-  }
-
-  template <class Real>
-  static std::size_t workspace_bytes(int longest) {
-    return SolveRows<Scalar, Real, Space, Unit::slab>::SolvedRow::bytes(longest);
-  }
-
-  template <class Real, Unit unit>
-  void launch(const Matrix& lower, const Matrix& upper, VectorView<const int, Space> rows, int longest,
-              Real floor, Pivoting pivoting) {
-    const std::size_t bytes = workspace_bytes<Real>(longest);
-    const SolveRows<Scalar, Real, Space, unit> kernel{
-        {},    m_a,      m_sizes.scale, lower,    lower.values, upper.values, bytes,
-        floor, pivoting, rows,          m_status, m_outcome,    {},           m_next};
-    fsai::launch_rows(m_space, kernel, static_cast<std::int64_t>(rows.extent(0)), longest, bytes,
-                      m_slab_bytes, "prekond::nonsymmetric_fsai::numeric::solve_rows", m_meter);
-  }
-
   Space m_space;
   CsrView<Scalar, Space> m_a;
-  std::int64_t m_slab_bytes;
+  std::int64_t m_workspace_budget;
   std::string m_name;  ///< of the preconditioner
-  MemoryMeter& m_meter;
-  MemoryMeter::Holding m_held;
   lu::RowSizes<Scalar, Space> m_sizes;
   Vector<unsigned char, Space> m_status;
   Vector<BreakdownCounter, Space> m_outcome;

@@ -3,6 +3,7 @@
 #pragma once
 /// The dense system of a general matrix's row, over a lane group: gather A[P, P], scale its rows, factor it.
 #include "dense/panel_lu.hpp"
+#include "dense/place_array.hpp"
 
 #include "precond/approximate_inverse/fsai/row.hpp"
 #include "precond/scaling/power_of_two.hpp"
@@ -11,21 +12,13 @@ namespace prekond::impl::lu {
 
 using fsai::RowResult;
 
-/// The next n elements of a workspace, whose arrays begin at multiples of 16 bytes.
-template <class T>
-KOKKOS_FORCEINLINE_FUNCTION T* place(char* base, std::size_t& end, std::size_t n) {
-  const std::size_t begin = end;
-  end += (n * sizeof(T) + 15) / 16 * 16;
-  return base ? reinterpret_cast<T*>(base + begin) : nullptr;
-}
-
 /// R A[P, P] with powers of two R that bring each row's largest entry into [1, 2): first those of A's whole
 /// rows, so that single precision overflows nowhere, then those of what P has of them.
 /// A matrix by blocks takes whole blocks of columns.
 template <class Scalar, class Real, class Space, class LaneGroup, class Matrix = CsrView<Scalar, Space>>
 class System {
  public:
-  /// Of its workspace for up to `length` columns, a multiple of 16.
+  /// The size of its workspace for up to `length` columns, a multiple of 16.
   KOKKOS_FUNCTION static std::size_t bytes(int length) { return Arrays(nullptr, length).bytes; }
 
   KOKKOS_FUNCTION System(const LaneGroup& lane_group, const Matrix& a,
@@ -38,7 +31,7 @@ class System {
         m_lu(base, length),
         m_cols(lane_group, a, length, m_arrays.begins, m_arrays.lengths, m_arrays.cols) {}
 
-  /// Of the columns cols[0 .. length), ascending. Sets the counter to 0.
+  /// Factors the system on the columns cols[0 .. length), ascending. Sets the counter to 0.
   KOKKOS_FUNCTION void factor(const int* cols, Real floor, Pivoting pivoting) const {
     m_cols.read(cols, [&](int k, int col) {
       m_arrays.scale[k] = m_row_scale(col);
@@ -57,10 +50,10 @@ class System {
   KOKKOS_FORCEINLINE_FUNCTION double scale(int k) const { return m_arrays.scale[k]; }  ///< R_kk
   /// Working memory of the padded order.
   KOKKOS_FORCEINLINE_FUNCTION Real* work() const { return m_arrays.work; }
-  /// For whatever the lanes find wrong with a solution.
+  /// Counts the faults that the lanes find in a solution.
   KOKKOS_FORCEINLINE_FUNCTION int* counter() const { return m_arrays.counter; }
 
-  /// What the row of index `own` met, where pivots were dropped.
+  /// The result of the row of index `own` where pivots were dropped.
   KOKKOS_FUNCTION RowResult dropped(int own) const {
     const DroppedPivots<Real>& dropped = m_lu.dropped();
     const Real largest = m_lu.largest(dropped.first);
@@ -80,12 +73,12 @@ class System {
     KOKKOS_FUNCTION Arrays(char* base, int length) {
       const auto order = static_cast<std::size_t>(PanelLu<Real>::padded(length));
       std::size_t end = PanelLu<Real>::bytes(length);
-      work = place<Real>(base, end, order);
-      scale = place<double>(base, end, order);
-      begins = place<std::size_t>(base, end, order);
-      lengths = place<int>(base, end, order);
-      cols = place<int>(base, end, order);
-      counter = place<int>(base, end, 1);
+      work = place_array<Real>(base, end, order);
+      scale = place_array<double>(base, end, order);
+      begins = place_array<std::size_t>(base, end, order);
+      lengths = place_array<int>(base, end, order);
+      cols = place_array<int>(base, end, order);
+      counter = place_array<int>(base, end, 1);
       bytes = end;
     }
   };

@@ -77,7 +77,7 @@ struct ListClass {
 template <class Space>
 ColumnBins<Space> bin_columns(const Space& space, const ColumnSizes<Space>& sizes,
                               VectorView<const unsigned char, Space> chosen, unsigned char wanted,
-                              const Limits& limits, MemoryMeter& meter) {
+                              const Limits& limits) {
   using Policy = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
   const auto n = static_cast<std::int64_t>(sizes.list_ptrs.extent(0)) - 1;
   constexpr int in_group = num_size_classes * num_size_classes;
@@ -107,8 +107,6 @@ ColumnBins<Space> bin_columns(const Space& space, const ColumnSizes<Space>& size
                    [&](int a, int b) { return a / in_group != b / in_group ? a > b : work(a) > work(b); });
   ColumnBins<Space> result;
   result.columns = allocate<Vector<int, Space>>(space, "prekond::spai::numeric::columns", total);
-  meter.pass(MemoryMeter::bytes_of(classes) + MemoryMeter::bytes_of(totals) +
-             MemoryMeter::bytes_of(result.columns));
   std::int64_t first = 0;
   for (const int c : order) {
     result.bins.push_back({c / in_group, found[c].n1, found[c].n2, first, found[c].count});
@@ -123,7 +121,7 @@ ColumnBins<Space> bin_columns(const Space& space, const ColumnSizes<Space>& size
 #define PREKOND_BIN_COLUMNS(Space)                                                                     \
   template ColumnBins<Space> bin_columns<Space>(const Space&, const ColumnSizes<Space>&,               \
                                                 VectorView<const unsigned char, Space>, unsigned char, \
-                                                const Limits&, MemoryMeter&);
+                                                const Limits&);
 PREKOND_INSTANTIATE_SPACES(PREKOND_BIN_COLUMNS)
 
 }  // namespace prekond::impl::spai

@@ -3,7 +3,6 @@
 #pragma once
 /// Columns listed by the sizes of their local systems, so that a launch has systems of nearly one size.
 #include <prekond/core/views.hpp>
-#include <prekond/precond/impl/memory_meter.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -17,7 +16,7 @@ template <class Space>
 struct ColumnSizes {
   VectorView<const int, Space> counts;
   VectorView<const std::size_t, Space> list_ptrs;
-  int more = 0;  ///< columns beside those of J
+  int more = 0;  ///< columns in addition to those of J
   KOKKOS_FORCEINLINE_FUNCTION int n1(std::int64_t k) const { return counts(k); }
   KOKKOS_FORCEINLINE_FUNCTION int n2(std::int64_t k) const {
     return static_cast<int>(list_ptrs(k + 1) - list_ptrs(k)) + more;
@@ -60,7 +59,7 @@ struct ColumnBins {
 /// may be.
 template <class Space, class Bytes>
 std::vector<Bin> joined_bins(const ColumnBins<Space>& bins, int group, std::int64_t teams,
-                             std::int64_t slab_bytes, std::int64_t most, const Bytes& bytes) {
+                             std::int64_t workspace_budget, std::int64_t most, const Bytes& bytes) {
   std::vector<Bin> joined;
   for (const Bin& bin : bins.bins) {
     if (bin.group != group) continue;
@@ -70,7 +69,7 @@ std::vector<Bin> joined_bins(const ColumnBins<Space>& bins, int group, std::int6
       both.n2 = std::max(both.n2, bin.n2);
       both.count += bin.count;
       const auto of_team = static_cast<std::int64_t>(bytes(both));
-      if (of_team <= most && of_team * std::min(both.count, teams) <= slab_bytes) {
+      if (of_team <= most && of_team * std::min(both.count, teams) <= workspace_budget) {
         joined.back() = both;
         continue;
       }
@@ -99,6 +98,6 @@ struct Limits {
 template <class Space>
 ColumnBins<Space> bin_columns(const Space& space, const ColumnSizes<Space>& sizes,
                               VectorView<const unsigned char, Space> chosen, unsigned char wanted,
-                              const Limits& limits, MemoryMeter& meter);
+                              const Limits& limits);
 
 }  // namespace prekond::impl::spai

@@ -17,12 +17,33 @@ struct Status {
     again = 1,      ///< by the next kernel
     shortened = 2,  ///< without entries that depend on others
     diagonal = 3,
-    streamed = 4  ///< waits for its turn
+    streamed = 4  ///< left to a later kernel
   };
 };
 
-/// How a column's data is laid out: all of it together, or the local matrix apart with a buffer for a panel
-/// in the memory of the rest.
+/// Bits that tell about the entries of a solution.
+struct SolutionFlags {
+  static constexpr int found = 1;       ///< one that is not zero
+  static constexpr int not_finite = 2;  ///< one that is not finite
+};
+
+/// Adds the bits of a column's first n entries, as Scalars, to `flags`.
+template <class Scalar, class LaneGroup, class Column>
+KOKKOS_FUNCTION void judge_solution(const LaneGroup& lane_group, const Column& column, int n, int* flags) {
+  lane_group.region([&](int lane) {
+    bool nonzero = false, finite = true;
+    for (int c = lane; c < n; c += lane_group.size()) {
+      const double x = column.value(c);
+      nonzero = nonzero || x != 0;
+      finite = finite && Kokkos::isfinite(static_cast<Scalar>(x));
+    }
+    if (nonzero) Kokkos::atomic_or(flags, SolutionFlags::found);
+    if (!finite) Kokkos::atomic_or(flags, SolutionFlags::not_finite);
+  });
+}
+
+/// The layout of a column's data: all of it together, or the local matrix apart, with a buffer for a panel in
+/// the memory of the rest.
 enum class Placement { together, apart };
 
 /// The workspace of a column with up to n1 rows and n2 entries.
@@ -55,21 +76,21 @@ struct ColumnArrays {
     const auto m = static_cast<std::size_t>(n2), n = static_cast<std::size_t>(n1);
     const auto shape = System::shape_of(n1, n2);
     std::size_t end = 0;
-    begins = place<std::size_t>(near, end, m);
-    scale = place<double>(near, end, m);
-    lengths = place<int>(near, end, m);
-    x = place<Real>(near, end, m);
-    work = place<Real>(near, end, m);
-    rows = place<int>(near, end, power_of_two_from(n));
-    count = place<int>(near, end, 1);
-    flags = place<int>(near, end, 1);
+    begins = place_array<std::size_t>(near, end, m);
+    scale = place_array<double>(near, end, m);
+    lengths = place_array<int>(near, end, m);
+    x = place_array<Real>(near, end, m);
+    work = place_array<Real>(near, end, m);
+    rows = place_array<int>(near, end, power_of_two_from(n));
+    count = place_array<int>(near, end, 1);
+    flags = place_array<int>(near, end, 1);
     if constexpr (normal) {
       gram.order = PanelCholesky<Real>::padded(n2 + 1);
-      gram.entries = place<Real>(near, end, PanelCholesky<Real>::size(n2 + 1));
-      gram.reciprocals = place<Real>(near, end, gram.order);
-      gram.dropped = place<DroppedPivots<Real>>(near, end, 1);
-      gram_x = place<Real>(near, end, gram.order);
-      gram_y = place<Real>(near, end, gram.order);
+      gram.entries = place_array<Real>(near, end, PanelCholesky<Real>::size(n2 + 1));
+      gram.reciprocals = place_array<Real>(near, end, gram.order);
+      gram.dropped = place_array<DroppedPivots<Real>>(near, end, 1);
+      gram_x = place_array<Real>(near, end, gram.order);
+      gram_y = place_array<Real>(near, end, gram.order);
     }
     table_size = IndexTable::num_slots(n);
     table = near ? reinterpret_cast<unsigned*>(near + end) : nullptr;
@@ -85,15 +106,15 @@ struct ColumnArrays {
   }
 };
 
-/// What became of a column's solve.
+/// The result of a column's solve.
 struct ColumnResult {
   bool dropped;  ///< entries were left out
   bool nothing;  ///< the solution is zero or not finite
-  float pivot;   ///< what was left of the first column that was left out, relative to its norm
+  float pivot;   ///< the first column that was left out: its orthogonal part, relative to its norm
 };
 
 /// Columns of the local matrix are scaled by powers of two that bring their largest entries into [1, 2), so
-/// that single precision holds any range of values and the unknowns change by these alone.
+/// that single precision holds any range of values and the unknowns change only by these powers.
 template <class Scalar, class Real, class Space, class LaneGroup, LeastSquares Solver>
 class Column {
  public:
@@ -118,15 +139,15 @@ class Column {
     gather(k, limit);
     if constexpr (Solver == LeastSquares::normal) {
       solve_normal(k, floor);
-      judge();
+      judge_solution<Scalar>(m_lane_group, *this, m_n2, m_arrays.flags);
       const DroppedPivots<Real>& dropped = *m_arrays.gram.dropped;
-      return {dropped.count > 0, *m_arrays.flags != found, 0};
+      return {dropped.count > 0, *m_arrays.flags != SolutionFlags::found, 0};
     } else {
       const int rank = m_system.factor(m_lane_group, floor);
       m_system.solve(m_lane_group, rank, m_arrays.x, m_arrays.work);
-      judge();
+      judge_solution<Scalar>(m_lane_group, *this, m_n2, m_arrays.flags);
       const DroppedPivots<Real>& dropped = m_system.dropped();
-      return {dropped.count > 0, *m_arrays.flags != found,
+      return {dropped.count > 0, *m_arrays.flags != SolutionFlags::found,
               dropped.count > 0 ? static_cast<float>(dropped.pivot) : 0.0f};
     }
   }
@@ -135,8 +156,6 @@ class Column {
   KOKKOS_FORCEINLINE_FUNCTION double value(int c) const { return double(m_arrays.x[c]) * m_arrays.scale[c]; }
 
  private:
-  static constexpr int found = 1, not_finite = 2;
-
   KOKKOS_FUNCTION void find_rows(const int* cols, std::int64_t limit) const {
     m_columns.read(cols, [&](int c, int col) {
       m_arrays.scale[c] = m_col_scale(col);
@@ -160,8 +179,8 @@ class Column {
     });
   }
 
-  /// Of B = A(I, J) with the right-hand side e appended the Gram matrix has [B^T B, B^T e; e^T B, 2]: the
-  /// last column of its factor's inverse, over its last entry, is -m.
+  /// The Gram matrix of B = A(I, J) with the right-hand side e appended has [B^T B, B^T e; e^T B, 2]: the
+  /// last column of the inverse of its factor, divided by its last entry, is -m.
   KOKKOS_FUNCTION void solve_normal(int k, Real floor) const {
     const auto& gram = m_arrays.gram;
     gram.clear(m_lane_group, m_n2 + 1);
@@ -207,19 +226,6 @@ class Column {
             if (j + l < m_n2) m_arrays.gram(j + l, c) = dots[l];
         });
       }
-    });
-  }
-
-  KOKKOS_FUNCTION void judge() const {
-    m_lane_group.region([&](int lane) {
-      bool nonzero = false, finite = true;
-      for (int c = lane; c < m_n2; c += m_lane_group.size()) {
-        const double x = value(c);
-        nonzero = nonzero || x != 0;
-        finite = finite && Kokkos::isfinite(static_cast<Scalar>(x));
-      }
-      if (nonzero) Kokkos::atomic_or(m_arrays.flags, found);
-      if (!finite) Kokkos::atomic_or(m_arrays.flags, not_finite);
     });
   }
 

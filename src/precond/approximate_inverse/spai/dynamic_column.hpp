@@ -9,7 +9,7 @@ namespace prekond::impl::dynamic_spai {
 using spai::IndexTable;
 using spai::place;
 
-/// What a column may take, and when it stops.
+/// The limits of a column's workspace and growth.
 struct Limits {
   int rows;        ///< of I
   int entries;     ///< of J
@@ -61,11 +61,11 @@ struct ColumnArrays {
   KOKKOS_FUNCTION static PlacedIndices indices(char* base, std::size_t& end, int n, int more) {
     PlacedIndices result;
     result.size = IndexTable::num_slots(static_cast<std::size_t>(n) + more);
-    result.slots = place<unsigned>(base, end, result.size);
-    result.positions = place<int>(base, end, result.size);
+    result.slots = place_array<unsigned>(base, end, result.size);
+    result.positions = place_array<int>(base, end, result.size);
     // A part of the list is sorted with room for the next power of two behind it.
-    result.list = place<int>(base, end, 3 * static_cast<std::size_t>(n));
-    result.count = place<int>(base, end, 1);
+    result.list = place_array<int>(base, end, 3 * static_cast<std::size_t>(n));
+    result.count = place_array<int>(base, end, 1);
     return result;
   }
 
@@ -75,17 +75,17 @@ struct ColumnArrays {
     // Lanes that come after the last place has gone may still take one each.
     rows = indices(base, end, limits.rows, 64);
     candidates = indices(base, end, limits.candidates, limits.entries + 64);
-    cols = place<int>(base, end, n2);
-    scale = place<double>(base, end, n2);
-    begins = place<std::size_t>(base, end, n2);
-    lengths = place<int>(base, end, n2);
-    x = place<Real>(base, end, n2);
-    work = place<Real>(base, end, n2);
-    residual = place<Real>(base, end, n1 + 8);
-    gains = place<Real>(base, end, static_cast<std::size_t>(limits.candidates));
-    best = place<Real>(base, end, 32);
-    best_positions = place<int>(base, end, 32);
-    flags = place<int>(base, end, 2);
+    cols = place_array<int>(base, end, n2);
+    scale = place_array<double>(base, end, n2);
+    begins = place_array<std::size_t>(base, end, n2);
+    lengths = place_array<int>(base, end, n2);
+    x = place_array<Real>(base, end, n2);
+    work = place_array<Real>(base, end, n2);
+    residual = place_array<Real>(base, end, n1 + 8);
+    gains = place_array<Real>(base, end, static_cast<std::size_t>(limits.candidates));
+    best = place_array<Real>(base, end, 32);
+    best_positions = place_array<int>(base, end, 32);
+    flags = place_array<int>(base, end, 2);
     system = base ? base + end : nullptr;
     bytes = end + System::bytes(shape(limits));
   }
@@ -146,17 +146,17 @@ class Column {
       if (n2 == known) break;
     }
     m_system.solve(m_lane_group, panels, rank, m_arrays.x, m_arrays.work);
-    judge(n2);
+    spai::judge_solution<Scalar>(m_lane_group, *this, n2, m_arrays.flags);
     const DroppedPivots<Real>& dropped = m_system.dropped();
     const float pivot = dropped.count > 0 ? static_cast<float>(dropped.pivot) : 0.0f;
-    return {false, dropped.count > 0, *m_arrays.flags != found, reached, pivot, n2, m_rows};
+    return {false, dropped.count > 0, *m_arrays.flags != spai::SolutionFlags::found, reached, pivot, n2,
+            m_rows};
   }
 
   KOKKOS_FORCEINLINE_FUNCTION int col(int c) const { return m_arrays.cols[c]; }
   KOKKOS_FORCEINLINE_FUNCTION double value(int c) const { return double(m_arrays.x[c]) * m_arrays.scale[c]; }
 
  private:
-  static constexpr int found = 1, not_finite = 2;
   /// A residual of rounding errors says nothing about candidates.
   static constexpr Real rounding = sizeof(Real) == 4 ? Real(64 * 0x1p-23f) : Real(64 * 0x1p-52);
 
@@ -179,8 +179,8 @@ class Column {
     return slot < set.size ? set.positions[slot] : -1;
   }
 
-  /// The rows of the columns [from, to) of J, ascending behind those that there are. \returns whether there
-  /// was room
+  /// Adds the rows of the columns [from, to) of J, ascending, after those that are there. \returns whether
+  /// there was room
   KOKKOS_FUNCTION bool add_rows(int from, int to) {
     m_lane_group.region([&](int lane) {
       for (int c = from + lane; c < to; c += m_lane_group.size()) {
@@ -231,7 +231,7 @@ class Column {
     });
   }
 
-  /// e_k - A m = Q (0, what Q^T e_k has behind the rank).
+  /// e_k - A m = Q (0, w), where w is the part of Q^T e_k beyond the rank.
   KOKKOS_FUNCTION void find_residual(int rank, int panels) const {
     m_lane_group.region([&](int lane) {
       for (int i = lane; i < m_rows + 8; i += m_lane_group.size())
@@ -346,19 +346,6 @@ class Column {
       for (; k > 0 && list[k - 1] > value; --k) list[k] = list[k - 1];
       list[k] = value;
     }
-  }
-
-  KOKKOS_FUNCTION void judge(int n2) const {
-    m_lane_group.region([&](int lane) {
-      bool nonzero = false, finite = true;
-      for (int c = lane; c < n2; c += m_lane_group.size()) {
-        const double x = value(c);
-        nonzero = nonzero || x != 0;
-        finite = finite && Kokkos::isfinite(static_cast<Scalar>(x));
-      }
-      if (nonzero) Kokkos::atomic_or(m_arrays.flags, found);
-      if (!finite) Kokkos::atomic_or(m_arrays.flags, not_finite);
-    });
   }
 
   LaneGroup m_lane_group;

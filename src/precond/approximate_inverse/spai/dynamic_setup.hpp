@@ -8,8 +8,8 @@
 
 #include "precond/approximate_inverse/spai/dynamic_column.hpp"
 #include "precond/approximate_inverse/spai/kernels.hpp"
+#include "precond/setup/append_rows.hpp"
 #include "precond/setup/breakdown_counter.hpp"
-#include "precond/setup/row_slab.hpp"
 
 #include <algorithm>
 #include <string>
@@ -139,18 +139,16 @@ class Setup {
   static constexpr int first_rows = 256;  ///< of the smallest workspace
 
   Setup(const Space& space, const CsrView<Scalar, Space>& b, const CsrView<Scalar, Space>& b_transposed,
-        const CsrGraphView<Space>& start, const DynamicSpaiOptions& options, MemoryMeter& meter)
+        const CsrGraphView<Space>& start, const DynamicSpaiOptions& options)
       : m_space(space),
         m_b(b),
         m_bt(b_transposed),
         m_start(start),
         m_options(options),
-        m_meter(meter),
         m_scale(allocate<Vector<double, Space>>(space, "prekond::dynamic_spai::numeric::col_scale",
                                                 start.num_rows)),
         m_outcome(make_breakdown_counter(space, "prekond::dynamic_spai::numeric::outcome")),
         m_next(allocate<Vector<int, Space>>(space, "prekond::dynamic_spai::numeric::next", 1)) {
-    m_held = m_meter.hold(m_scale, m_outcome, m_next);
     Kokkos::parallel_for("prekond::dynamic_spai::numeric::scale_rows", policy(start.num_rows),
                          spai::ScaleRow<Scalar, Space>{b, m_scale});
     Kokkos::parallel_reduce("prekond::dynamic_spai::numeric::longest_start", policy(start.num_rows),
@@ -162,20 +160,15 @@ class Setup {
     const std::int64_t n = m_start.num_rows;
     const std::int64_t entries = limits_for(1).entries;
     const auto bytes = entries * static_cast<std::int64_t>(sizeof(int) + sizeof(Scalar));
-    const std::int64_t rows = std::clamp<std::int64_t>(m_options.slab_bytes / bytes, 1, n);
+    const std::int64_t rows = std::clamp<std::int64_t>(m_options.workspace_budget / bytes, 1, n);
     std::vector<Matrix> chunks;
-    std::vector<MemoryMeter::Holding> held;
     {
       const Chunk chunk(m_space, rows, entries);
-      const auto held_chunk =
-          m_meter.hold(chunk.cols, chunk.values, chunk.lengths, chunk.rows, chunk.status, chunk.columns);
       for (std::int64_t first = 0; first < n; first += rows) {
         chunks.push_back(grow_chunk(chunk, first, std::min(rows, n - first)));
-        held.push_back(m_meter.hold(chunks.back().row_ptrs, chunks.back().col_idxs, chunks.back().values));
       }
       m_space.fence("prekond::dynamic_spai::numeric::chunks");
     }
-    m_held_slab = {};
     m_slab = {};
     return chunks.size() == 1 ? chunks[0] : joined(chunks);
   }
@@ -273,14 +266,14 @@ class Setup {
     using Kernel = GrowColumns<Scalar, Real, Space>;
     using Arrays = typename Kernel::GrownColumn::Arrays;
     const std::size_t bytes = Arrays(nullptr, limits).bytes;
-    if (bytes > static_cast<std::size_t>(m_options.column_bytes))
+    if (bytes > static_cast<std::size_t>(m_options.memory_budget))
       throw InputError("dynamic_spai: a column whose local system has more than " +
                        std::to_string(limits.rows / 4) + " rows needs a workspace of " +
                        std::to_string(bytes) +
-                       " bytes; column_bytes = " + std::to_string(m_options.column_bytes) +
+                       " bytes; memory_budget = " + std::to_string(m_options.memory_budget) +
                        " are allowed. Choose a smaller max_fill or max_steps, or more");
     const auto affordable =
-        std::max<std::int64_t>(1, m_options.slab_bytes / static_cast<std::int64_t>(bytes));
+        std::max<std::int64_t>(1, m_options.workspace_budget / static_cast<std::int64_t>(bytes));
     const std::int64_t useful = std::max(1, concurrency(m_space) / Kernel::width);
     const auto units = static_cast<int>(std::min({count, useful, affordable}));
     Kernel kernel{{VectorView<const int, Space>(chunk.columns.data(), count), bytes, 0,
@@ -307,10 +300,8 @@ class Setup {
   VectorView<char, Space> slab_of(std::size_t bytes) {
     if (m_slab.extent(0) < bytes) {
       m_space.fence("prekond::dynamic_spai::numeric::slab");
-      m_held_slab = {};
       m_slab = {};
       m_slab = allocate<Vector<char, Space>>(m_space, "prekond::dynamic_spai::numeric::slab", bytes);
-      m_held_slab = m_meter.hold(m_slab);
     }
     return m_slab;
   }
@@ -324,7 +315,6 @@ class Setup {
         allocate<Vector<std::size_t, Space>>(m_space, "prekond::dynamic_spai::numeric::row_ptrs", n + 1),
         allocate<Vector<int, Space>>(m_space, "prekond::dynamic_spai::numeric::col_idxs", nnz),
         allocate<Vector<Scalar, Space>>(m_space, "prekond::dynamic_spai::numeric::values", nnz));
-    m_meter.pass(result.bytes());
     std::int64_t row = 0, entry = 0;
     for (const Matrix& chunk : chunks) {
       Kokkos::parallel_for("prekond::dynamic_spai::numeric::join", policy(chunk.num_rows + 1),
@@ -346,8 +336,6 @@ class Setup {
   CsrView<Scalar, Space> m_bt;
   CsrGraphView<Space> m_start;
   DynamicSpaiOptions m_options;
-  MemoryMeter& m_meter;
-  MemoryMeter::Holding m_held, m_held_slab;
   Vector<double, Space> m_scale;
   Vector<BreakdownCounter, Space> m_outcome;
   Vector<int, Space> m_next;

@@ -4,18 +4,11 @@
 /// The rows I in which the columns J of a local system have entries, over a lane group.
 #include <prekond/matrix/csr_matrix.hpp>
 #include "core/lane_group.hpp"
+#include "dense/place_array.hpp"
 
 #include <cstddef>
 
 namespace prekond::impl::spai {
-
-/// A place in a workspace; null while sizes are counted.
-template <class T>
-KOKKOS_FORCEINLINE_FUNCTION T* place(char* base, std::size_t& end, std::size_t n) {
-  const std::size_t begin = end;
-  end += (n * sizeof(T) + 15) / 16 * 16;
-  return base ? reinterpret_cast<T*>(base + begin) : nullptr;
-}
 
 KOKKOS_FORCEINLINE_FUNCTION constexpr std::size_t power_of_two_from(std::size_t n) {
   std::size_t power = 1;
@@ -54,7 +47,7 @@ class IndexTable {
     const int position = take(lane_group);
     if (m_list) m_list[position] = index;
   }
-  /// The same until the count is above `most`; each lane may then still add one, and none is listed behind
+  /// The same until the count is above `most`; each lane may then still add one, and none is listed beyond
   /// `most`.
   template <class LaneGroup>
   KOKKOS_FORCEINLINE_FUNCTION void insert_up_to(const LaneGroup& lane_group, int index, int most) const {

@@ -44,7 +44,7 @@ struct ColumnKernel {
   KOKKOS_FORCEINLINE_FUNCTION void for_columns(const Member& team, const DoColumn& do_column) const {
     const auto count = static_cast<std::int64_t>(columns.extent(0));
     if constexpr (has_slab) {
-      const int fetched = host && near_bytes < (1 << 16) ? 16 : 1;  // long ones alone
+      const int fetched = host && near_bytes < (1 << 16) ? 16 : 1;  // short ones in groups
       char* const mine = slab.data() + (unit == Unit::apart ? far_bytes : near_bytes) *
                                            static_cast<std::size_t>(team.league_rank());
       char* near = mine;
@@ -78,11 +78,11 @@ struct FindArrays {
 
   KOKKOS_FUNCTION FindArrays(char* base, int most, int n2) {
     std::size_t end = 0;
-    begins = place<std::size_t>(base, end, n2);
-    lengths = place<int>(base, end, n2);
-    count = place<int>(base, end, 1);
+    begins = place_array<std::size_t>(base, end, n2);
+    lengths = place_array<int>(base, end, n2);
+    count = place_array<int>(base, end, 1);
     table_size = IndexTable::num_slots(most);
-    table = place<unsigned>(base, end, table_size);
+    table = place_array<unsigned>(base, end, table_size);
     bytes = end;
   }
 };
@@ -137,7 +137,7 @@ struct CountRows : ColumnKernel<Space, unit> {
   }
 };
 
-/// What stands for column k where nothing better was found: 1 / a_kk, or 1.
+/// The diagonal that replaces column k where nothing better was found: 1 / a_kk, or 1.
 template <class Scalar, class Space>
 KOKKOS_FUNCTION Scalar diagonal_entry(const CsrView<Scalar, Space>& b, int k) {
   std::size_t position = 0;
@@ -145,9 +145,9 @@ KOKKOS_FUNCTION Scalar diagonal_entry(const CsrView<Scalar, Space>& b, int k) {
   return Kokkos::isfinite(inverse) && inverse != 0 ? inverse : Scalar(1);
 }
 
-/// What is left of a column that depends on others is rounding, which grows with the number of rows: 16 eps
-/// at first, and beyond so many rows with their square root. Found by experiment: a QR of 10^5 rows at once
-/// leaves up to 26 eps, one by blocks up to 66.
+/// The floor for the rest of a column that depends on others, which is rounding and grows with the number of
+/// rows: 16 eps up to `first_rows` rows, and beyond them with the square root of their number. The rule comes
+/// from an experiment: a QR of 10^5 rows at once leaves up to 26 eps, one by blocks up to 66.
 template <class Real>
 KOKKOS_FUNCTION Real floor_for(Real floor, int n1, int first_rows) {
   const Real growth = Kokkos::sqrt(Real(n1) / Real(first_rows));
@@ -243,14 +243,14 @@ struct LongestColumn {
   }
 };
 
-/// What the report needs to know of the sizes.
+/// Sums of the sizes for the report.
 struct SizeSums {
   std::int64_t n1_n2_n2 = 0;
   std::int64_t n2_cubes = 0;
   std::int64_t largest = 0;  ///< n1 n2^2
 };
 
-/// Of the columns whose n1 is known.
+/// Sums over the columns whose n1 is known.
 template <class Space>
 struct SumSizes {
   ColumnSizes<Space> sizes;

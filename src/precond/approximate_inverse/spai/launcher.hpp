@@ -12,9 +12,9 @@
 
 namespace prekond::impl::spai {
 
-/// Do all threads of a host work on one column of a bin after the other, or each on columns of its own?
-/// Whatever the number of threads is: it must not change a bit. What is shared are the columns of a local
-/// matrix, of which there have to be many.
+/// Whether all threads of a host work on each column of a bin, one column after another. The number of
+/// threads has no part in it, since it must not change a bit. The threads share the columns of a local
+/// matrix, which has to have many.
 inline bool is_shared(const Bin& bin) {
   constexpr int longest_of_thread = 512, few_columns = 128;
   return bin.n2 > longest_of_thread && (bin.count <= few_columns || bin.n2 > 8 * longest_of_thread);
@@ -26,20 +26,17 @@ class Launcher {
  public:
   static constexpr bool host = is_host_space<Space>;
 
-  Launcher(const Space& space, std::int64_t slab_bytes, MemoryMeter& meter)
+  Launcher(const Space& space, std::int64_t workspace_budget)
       : m_space(space),
-        m_slab_bytes(slab_bytes),
-        m_meter(&meter),
-        m_next(allocate<Vector<int, Space>>(space, "prekond::spai::numeric::next", 1)),
-        m_held_next(meter.hold(m_next)) {}
+        m_workspace_budget(workspace_budget),
+        m_next(allocate<Vector<int, Space>>(space, "prekond::spai::numeric::next", 1)) {}
 
-  std::int64_t slab_bytes() const { return m_slab_bytes; }
+  std::int64_t workspace_budget() const { return m_workspace_budget; }
   void fence() { m_space.fence("prekond::spai::numeric::launcher"); }
 
   void release_slab() {
     if (m_slab.extent(0) == 0) return;
     fence();
-    m_held_slab = {};
     m_slab = {};
   }
 
@@ -53,7 +50,7 @@ class Launcher {
     if constexpr (Kernel::has_slab) {
       const std::size_t bytes = Kernel::unit == Unit::apart ? kernel.far_bytes : kernel.near_bytes;
       const std::int64_t affordable = std::max<std::int64_t>(
-          1, m_slab_bytes / static_cast<std::int64_t>(std::max<std::size_t>(bytes, 1)));
+          1, m_workspace_budget / static_cast<std::int64_t>(std::max<std::size_t>(bytes, 1)));
       const std::int64_t useful = std::max(1, concurrency(m_space) / (vectors * Kernel::width));
       league = static_cast<int>(std::min({count, useful, affordable}));
       kernel.slab = slab_of(bytes * static_cast<std::size_t>(league));
@@ -90,17 +87,14 @@ class Launcher {
     if (m_slab.extent(0) < bytes) {
       release_slab();
       m_slab = allocate<Vector<char, Space>>(m_space, "prekond::spai::numeric::slab", bytes);
-      m_held_slab = m_meter->hold(m_slab);
     }
     return m_slab;
   }
 
   Space m_space;
-  std::int64_t m_slab_bytes;
-  MemoryMeter* m_meter;
+  std::int64_t m_workspace_budget;
   Vector<int, Space> m_next;
   Vector<char, Space> m_slab;
-  MemoryMeter::Holding m_held_next, m_held_slab;
 };
 
 }  // namespace prekond::impl::spai

@@ -13,7 +13,7 @@ template <class Scalar, class Space>
 CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> least_on_pattern(
     const Space& space, const CsrView<Scalar, Space>& a, const CsrGraph<Space>& pattern,
     const VectorView<const unsigned char, Space>& wanted, const SpaiOptions& options, const std::string& name,
-    const CostListener& listener, Report& report, MemoryMeter& meter) {
+    const CostListener& listener, Report& report) {
   using Matrix = CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>;
   const bool right = options.side == Side::right;
   // The right inverse is found by the rows of A^T, and as M^T, whose values come into the place of these
@@ -21,16 +21,13 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> least_on_patte
   Matrix m(a.num_rows, a.num_rows, pattern.row_ptrs, pattern.col_idxs,
            allocate_zero<Vector<Scalar, Space>>(space, "prekond::spai::values", pattern.nnz()));
   Matrix transposed;
-  MemoryMeter::Holding held;
   if (right) {
     m = transpose<Scalar, Space>(space, m);
     transposed = transpose<Scalar, Space>(space, a);
-    held = meter.hold(m.row_ptrs, m.col_idxs, m.values, transposed.row_ptrs, transposed.col_idxs,
-                      transposed.values);
   }
   {
     const CsrView<Scalar, Space> b = right ? CsrView<Scalar, Space>(transposed) : a;
-    Setup<Scalar, Space> setup(space, b, m, wanted, options, name, listener, meter);
+    Setup<Scalar, Space> setup(space, b, m, wanted, options, name, listener);
     setup.solve(m.values);
     report.notes.push_back(setup.note());
     report.breakdowns = spai::breakdowns_of(
@@ -47,7 +44,7 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> least_on_patte
   template CsrMatrix<Scalar, int, std::size_t, Space::memory_space> least_on_pattern<Scalar, Space>( \
       const Space&, const CsrView<Scalar, Space>&, const CsrGraph<Space>&,                           \
       const VectorView<const unsigned char, Space>&, const SpaiOptions&, const std::string&,         \
-      const CostListener&, Report&, MemoryMeter&);
+      const CostListener&, Report&);
 PREKOND_INSTANTIATE(PREKOND_LEAST_ON_PATTERN)
 
 }  // namespace prekond::impl::spai

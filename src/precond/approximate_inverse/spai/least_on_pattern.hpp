@@ -4,7 +4,6 @@
 /// The static SPAI's setup as its own phases and the dynamic one's call it. It is compiled in a unit of its
 /// own.
 #include <prekond/matrix/csr_graph.hpp>
-#include <prekond/precond/impl/memory_meter.hpp>
 #include <prekond/precond/spai.hpp>
 
 #include "precond/setup/breakdown_counter.hpp"
@@ -32,6 +31,6 @@ template <class Scalar, class Space>
 CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> least_on_pattern(
     const Space& space, const CsrView<Scalar, Space>& a, const CsrGraph<Space>& pattern,
     const VectorView<const unsigned char, Space>& wanted, const SpaiOptions& options, const std::string& name,
-    const CostListener& listener, Report& report, MemoryMeter& meter);
+    const CostListener& listener, Report& report);
 
 }  // namespace prekond::impl::spai

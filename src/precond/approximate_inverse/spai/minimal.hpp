@@ -1,17 +1,17 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// Of the solutions of a rank-deficient local system the one of the least norm.
+/// The solution of least norm of a rank-deficient local system.
 #include "precond/approximate_inverse/spai/kernels.hpp"
 #include "precond/scaling/power_of_two.hpp"
 
 namespace prekond::impl::spai {
 
 /// Replaces solutions x of min ||A(I, J) x - e|| by their projections P x on the span of A(I, J)'s rows: A(I,
-/// J) maps x - P x to zero. The span comes from a QR of A(I, J)^T = Q R, and P x is Q (Q^T x) without what
-/// Q^T x has behind the rank. Columns of A(I, J) that have a value that is not finite do not count. Where the
-/// columns' sizes differ by more than 2^20 the norm is that of the scaled unknowns, else the small ones'
-/// share in the span would count as rounding.
+/// J) maps x - P x to zero. The span comes from a QR of A(I, J)^T = Q R, and P x is Q (Q^T x) without the
+/// entries of Q^T x beyond the rank. Columns of A(I, J) that have a value that is not finite do not count.
+/// Where the columns' sizes differ by more than 2^20 the norm is that of the scaled unknowns, else the small
+/// ones' share in the span would count as rounding.
 ///
 /// Rows that depend on others leave some n2 eps, and there are many: the floor is 2^-40. It may take a row
 /// for dependent that is not, and so x stays where A(I, J) does not map x - P x to zero, up to 2^-36.
@@ -39,11 +39,11 @@ struct MinimiseNorms : ColumnKernel<Space, Unit::slab> {
 
     KOKKOS_FUNCTION Arrays(char* base, int n1, int n2) : find(base, n1, n2) {
       bytes = find.bytes;
-      rows = place<int>(base, bytes, power_of_two_from(static_cast<std::size_t>(n1)));
-      units = place<double>(base, bytes, static_cast<std::size_t>(n2));
-      moved = place<double>(base, bytes, static_cast<std::size_t>(n2));
-      products = place<double>(base, bytes, static_cast<std::size_t>(n1));
-      accepted = place<int>(base, bytes, 1);
+      rows = place_array<int>(base, bytes, power_of_two_from(static_cast<std::size_t>(n1)));
+      units = place_array<double>(base, bytes, static_cast<std::size_t>(n2));
+      moved = place_array<double>(base, bytes, static_cast<std::size_t>(n2));
+      products = place_array<double>(base, bytes, static_cast<std::size_t>(n1));
+      accepted = place_array<int>(base, bytes, 1);
       system = base ? base + bytes : nullptr;
       bytes += System::bytes(shape(n1, n2));
     }

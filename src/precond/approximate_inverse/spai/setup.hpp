@@ -10,7 +10,7 @@
 #include "precond/approximate_inverse/spai/minimal.hpp"
 #include "precond/approximate_inverse/spai/stream.hpp"
 #include "precond/setup/breakdown_counter.hpp"
-#include "precond/setup/cost.hpp"
+#include "precond/setup/setup_time.hpp"
 
 #include <algorithm>
 #include <list>
@@ -31,32 +31,30 @@ class Setup {
   /// `lists`: J of each column. `wanted`: see MatrixSource.
   Setup(const Space& space, const CsrView<Scalar, Space>& b, const CsrGraphView<Space>& lists,
         const VectorView<const unsigned char, Space>& wanted, const SpaiOptions& options,
-        const std::string& name, const CostListener& listener, MemoryMeter& meter)
+        const std::string& name, const CostListener& listener)
       : m_space(space),
         m_b(b),
         m_lists(lists),
         m_options(options),
         m_name(name),
         m_listener(listener),
-        m_meter(meter),
         m_scale(allocate<Vector<double, Space>>(space, "prekond::spai::numeric::col_scale", lists.num_rows)),
         m_n1(allocate<Vector<int, Space>>(space, "prekond::spai::numeric::n1", lists.num_rows)),
         m_status(
             allocate<Vector<unsigned char, Space>>(space, "prekond::spai::numeric::status", lists.num_rows)),
         m_outcome(make_breakdown_counter(space, "prekond::spai::numeric::outcome", wanted)),
-        m_main(space, options.slab_bytes, meter) {
-    m_held = m_meter.hold(m_scale, m_n1, m_status, m_outcome);
+        m_main(space, options.workspace_budget) {
     Kokkos::parallel_for("prekond::spai::numeric::scale_rows", rows_policy(),
                          ScaleRow<Scalar, Space>{b, m_scale});
   }
 
   Setup(const Setup&) = delete;
   Setup& operator=(const Setup&) = delete;
-  /// Waits for what an exception left running.
+  /// Waits for kernels that an exception left running.
   ~Setup() {
     try {
       for (auto& launcher : m_beside) launcher->fence();
-    } catch (...) {  // one exception is on its way already
+    } catch (...) {  // another exception is being thrown
     }
   }
 
@@ -100,7 +98,7 @@ class Setup {
   RowsPolicy rows_policy() const { return RowsPolicy(m_space, 0, m_lists.num_rows); }
   /// With e_k where `more` is 1.
   ColumnSizes<Space> sizes(int more = 0) const { return {m_n1, m_lists.row_ptrs, more}; }
-  /// Of small systems, see floor_for.
+  /// The floor of small systems, see floor_for.
   template <class Real>
   static constexpr Real qr_floor = sizeof(Real) == 4 ? Real(16 * 0x1p-23f) : Real(16 * 0x1p-52);
   double n2_average() const {
@@ -110,8 +108,7 @@ class Setup {
   /// The lists last as long as the setup: kernels of several launchers read them.
   const ColumnBins<Space>& bins_of(int more, VectorView<const unsigned char, Space> chosen,
                                    const Limits& limits = {}, unsigned char wanted = Status::again) {
-    m_bins.push_back(bin_columns<Space>(m_space, sizes(more), chosen, wanted, limits, m_meter));
-    m_held_bins.push_back(m_meter.hold(m_bins.back().columns));
+    m_bins.push_back(bin_columns<Space>(m_space, sizes(more), chosen, wanted, limits));
     if (!m_beside.empty()) m_space.fence("prekond::spai::numeric::lists");
     return m_bins.back();
   }
@@ -155,8 +152,8 @@ class Setup {
     }
   }
 
-  /// All columns by QR. Where they are streamed, what breaks down waits for another kernel, with its n1. Long
-  /// columns, often few, have streams of the device's beside the one of the others.
+  /// Solves all columns by QR. Where they are streamed, columns that break down are left to another kernel,
+  /// with their n1. Long columns, often few, have streams of the device besides that of the others.
   template <class Real>
   void solve_all(VectorView<Scalar, Space> values) {
     const bool last = sizeof(Real) == sizeof(double);
@@ -174,7 +171,7 @@ class Setup {
         // The longest take most memory, and wait for each other where that is short.
         for (std::size_t i = 0; i < spaces.size(); ++i)
           m_beside.push_back(
-              std::make_unique<Launcher<Space>>(spaces[i], m_options.slab_bytes / (i == 2 ? 2 : 4), m_meter));
+              std::make_unique<Launcher<Space>>(spaces[i], m_options.workspace_budget / (i == 2 ? 2 : 4)));
         if (m_longest > longest_of_team)
           solve_columns<Real, LeastSquares::qr>(*m_beside[2], values, m_status, qr_floor<Real>, last,
                                                 longest_of_team);
@@ -232,8 +229,8 @@ class Setup {
     const auto arrays_of = [](const Bin& bin) {
       return typename Kernel::Arrays(nullptr, nullptr, bin.n1, bin.n2 - 1);
     };
-    for (const Bin& bin : joined_bins(bins, group, Kernel::teams * processors(), launcher.slab_bytes(),
-                                      m_options.column_bytes, [&](const Bin& joined) {
+    for (const Bin& bin : joined_bins(bins, group, Kernel::teams * processors(), launcher.workspace_budget(),
+                                      m_options.memory_budget, [&](const Bin& joined) {
                                         const auto arrays = arrays_of(joined);
                                         return arrays.near_bytes + arrays.far_bytes;
                                       })) {
@@ -264,11 +261,11 @@ class Setup {
 
   /// \throws InputError
   void check_bytes(std::size_t bytes, const Bin& bin, int more = 0) const {
-    if (bytes <= static_cast<std::size_t>(m_options.column_bytes)) return;
+    if (bytes <= static_cast<std::size_t>(m_options.memory_budget)) return;
     throw InputError(
         m_name + ": a column with " + std::to_string(bin.n2 - more) + " entries has a local system" +
         (bin.n1 > 0 ? " of up to " + std::to_string(bin.n1) + " rows" : "") + ", which takes " +
-        std::to_string(bytes) + " bytes; column_bytes = " + std::to_string(m_options.column_bytes) +
+        std::to_string(bytes) + " bytes; memory_budget = " + std::to_string(m_options.memory_budget) +
         " are allowed. Choose a smaller power, a prefilter, a pattern without that column, or more");
   }
 
@@ -279,7 +276,8 @@ class Setup {
                      VectorView<const unsigned char, Space> chosen, Real floor, bool last_try,
                      int above = -1);
 
-  /// Of the columns whose local systems are rank-deficient, where `column_bytes` allows it.
+  /// Gives the columns whose local systems are rank-deficient the solution of least norm, where
+  /// `memory_budget` has room for it.
   void minimise_norms(VectorView<Scalar, Space> values) {
     m_found = fetch(m_space, m_outcome);
     if (m_found.pivots == 0) return;
@@ -288,10 +286,10 @@ class Setup {
       return typename Kernel::Arrays(nullptr, bin.n1, bin.n2).bytes;
     };
     const ColumnBins<Space>& bins = bins_of(0, m_status, {}, Status::shortened);
-    for (const Bin& bin :
-         joined_bins(bins, 0, 2 * processors(), m_main.slab_bytes(), m_options.column_bytes, bytes_of)) {
+    for (const Bin& bin : joined_bins(bins, 0, 2 * processors(), m_main.workspace_budget(),
+                                      m_options.memory_budget, bytes_of)) {
       const std::size_t bytes = bytes_of(bin);
-      if (bytes > static_cast<std::size_t>(m_options.column_bytes)) continue;
+      if (bytes > static_cast<std::size_t>(m_options.memory_budget)) continue;
       const Kernel kernel{base_of<Unit::slab>(bins, bin, bytes, 0), m_b, m_scale, m_lists, m_n1, values};
       m_main.launch_bin("prekond::spai::numeric::minimise_norms", kernel, host ? 1 : tuning.max_lanes / 32,
                         bin);
@@ -304,7 +302,7 @@ class Setup {
     return {bins.columns_of(bin), near_bytes, far_bytes, {}, {}};
   }
 
-  /// Calls launch(unit) with a std::integral_constant; a host has slabs alone.
+  /// Calls launch(unit) with a std::integral_constant; a host has only slabs.
   template <bool every, class LaunchUnit>
   static void dispatch(Unit unit, const LaunchUnit& launch) {
     if constexpr (host) {
@@ -336,8 +334,6 @@ class Setup {
   SpaiOptions m_options;
   std::string m_name;  ///< of the preconditioner
   CostListener m_listener;
-  MemoryMeter& m_meter;
-  MemoryMeter::Holding m_held;
   Vector<double, Space> m_scale;
   Vector<int, Space> m_n1;
   Vector<unsigned char, Space> m_status;
@@ -345,7 +341,6 @@ class Setup {
   Launcher<Space> m_main;
   std::vector<std::unique_ptr<Launcher<Space>>> m_beside;
   std::list<ColumnBins<Space>> m_bins;
-  std::vector<MemoryMeter::Holding> m_held_bins;
   SizeSums m_sums;
   BreakdownCounter m_found{};
   int m_longest = 0;

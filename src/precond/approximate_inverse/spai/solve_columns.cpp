@@ -18,9 +18,9 @@ void Setup<Scalar, Space>::solve_columns(Launcher<Space>& launcher, VectorView<S
   const auto bytes_of = [](const Bin& joined) {
     return Arrays(nullptr, nullptr, joined.n1, joined.n2, Placement::together).near_bytes;
   };
-  for (const Bin& bin :
-       few ? joined_bins(bins, 1, 2 * processors(), launcher.slab_bytes(), m_options.column_bytes, bytes_of)
-           : bins.bins) {
+  for (const Bin& bin : few ? joined_bins(bins, 1, 2 * processors(), launcher.workspace_budget(),
+                                          m_options.memory_budget, bytes_of)
+                            : bins.bins) {
     const Arrays together(nullptr, nullptr, bin.n1, bin.n2, Placement::together);
     const Arrays apart(nullptr, nullptr, bin.n1, bin.n2, Placement::apart);
     check_bytes(together.near_bytes, bin);

@@ -21,7 +21,7 @@ enum class Unit {
   slab       ///< all in a slab: a thread of a host, a team of a device
 };
 
-/// What a stage of a column's setup may take.
+/// The memory that a stage of a column's setup may take.
 struct StageLimits {
   std::size_t vector_scratch;  ///< bytes of a column that one vector does
   std::size_t team_scratch;    ///< bytes at level 0 of a team
@@ -40,8 +40,8 @@ struct Tuning {
   StageLimits solve;             ///< I, the local matrix, its QR and the solve
 };
 
-/// Of an H200: 228 kB of scratch a processor, of which a Kokkos team gets 48 kB at most; 16 vectors a
-/// processor.
+/// The numbers of an H200: 228 kB of scratch a processor, of which a Kokkos team gets 48 kB at most; 16
+/// vectors a processor.
 inline constexpr Tuning device_tuning{256, 4, 8, 14336, 2048, {4352, 48000}, {16384, 48000}};
 /// A thread's caches are its scratch.
 inline constexpr Tuning host_tuning{1, 1 << 20, 1, std::size_t(1) << 40, 1, {0, 0}, {0, 0}};
@@ -53,7 +53,7 @@ inline int power_above(double x) {
   return s;
 }
 
-/// What the strategy was chosen by: 2^(alpha - 1) < n2max <= 2^alpha, likewise beta with n2avg.
+/// A strategy and the numbers that chose it: 2^(alpha - 1) < n2max <= 2^alpha, likewise beta with n2avg.
 struct Choice {
   Strategy strategy;
   Strategy predicted;  ///< by the paper's rule
@@ -66,9 +66,9 @@ struct Choice {
 /// alpha = beta + 1, and the second from alpha = beta + 3 on; between them, where it has no example, a group
 /// of n2max lanes would have four for an entry, so that the second is taken.
 ///
-/// It is what `auto` takes where local matrices are stored. Streamed columns are sorted always: a group size
-/// of their own saves them work, not room alone (setups up to 2.2 times as fast on the matrices of its Table
-/// 3).
+/// `auto` follows it where local matrices are stored. Streamed columns are always sorted: a group size of
+/// their own saves them work as well as room (setups are up to 2.2 times as fast on the matrices of the
+/// paper's Table 3).
 inline Choice choose_strategy(Strategy asked, std::int64_t n2_max, double n2_avg, bool streamed = false) {
   const int alpha = power_above(static_cast<double>(n2_max)), beta = power_above(n2_avg);
   const Strategy predicted = alpha - beta <= 1 ? Strategy::constant : Strategy::sorted;

@@ -10,8 +10,8 @@
 
 namespace prekond::impl::spai {
 
-/// The rows of a local matrix A(I, J), scaled, with e_k beside it, in the ascending order of I. Lane c reads
-/// row J[c] of B, and has an entry in the rows that it comes to. Two entries a lane are under way.
+/// The rows of a local matrix (A(I, J) e_k), scaled, in the ascending order of I. Lane c reads row J[c] of B,
+/// and has an entry in the rows that it comes to. Two entries a lane are being loaded.
 template <class Scalar, class Real, class Space, class LaneGroup, int Sets>
 class LocalRows {
  public:
@@ -42,9 +42,9 @@ class LocalRows {
     }
   }
 
-  /// Reads the next rows into the block, zeros behind the last. next_row(r, least) is the index of its r-th
-  /// row, where `least` is the one that this lane comes to next. `first`: this lane's first column that has
-  /// an entry in them, or `none`. \returns how many rows there were
+  /// Reads the next rows into the block, and zeros after the last. next_row(r, least) is the index of its
+  /// r-th row, where `least` is the one that this lane comes to next. `first`: this lane's first column that
+  /// has an entry in them, or `none`. \returns how many rows there were
   template <class Block, class NextRow>
   KOKKOS_FORCEINLINE_FUNCTION int read(Block& block, int& first, const NextRow& next_row) {
     constexpr int rows = sizeof(block.entries[0]) / sizeof(Real);
@@ -103,7 +103,7 @@ class LocalRows {
   LaneGroup m_lane_group;
   const CsrView<Scalar, Space>& m_b;
   int m_limit;
-  std::size_t m_position[Sets];  ///< behind the next entry
+  std::size_t m_position[Sets];  ///< after the next entry
   int m_left[Sets];
   int m_one[Sets];  ///< the row of e_k's one
   int m_index[Sets];
@@ -130,7 +130,7 @@ struct MergedRows {
 template <class LaneGroup>
 struct ListedRows {
   LaneGroup lane_group;
-  const int* rows;  ///< I, behind which there is none
+  const int* rows;  ///< I; there is none after it
   int left;
   int* minimum;  ///< of two words
 
@@ -284,11 +284,11 @@ struct StreamByTeams : ColumnKernel<Space, Unit::apart> {
 
     KOKKOS_FUNCTION Arrays(char* near, char* far, int n1, int n2) : find(far, n1, n2) {
       near_bytes = 0;
-      minimum = place<int>(near, near_bytes, 2);
-      shown = place<char>(near, near_bytes, System::Layout::shown_bytes);
+      minimum = place_array<int>(near, near_bytes, 2);
+      shown = place_array<char>(near, near_bytes, System::Layout::shown_bytes);
       far_bytes = find.bytes;
-      rows = place<int>(far, far_bytes, power_of_two_from(static_cast<std::size_t>(n1)));
-      r = place<char>(far, far_bytes, System::Layout::r_bytes(n2));
+      rows = place_array<int>(far, far_bytes, power_of_two_from(static_cast<std::size_t>(n1)));
+      r = place_array<char>(far, far_bytes, System::Layout::r_bytes(n2));
     }
   };
 

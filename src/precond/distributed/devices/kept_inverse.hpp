@@ -33,13 +33,10 @@ class KeptInverse : public Inverse {
   void symbolic_step(const Space&, const matrix_source&) override {}
   void numeric_step(const Space& space, const matrix_source&, Report& report) override {
     const matrix_type first = std::exchange(m_first, {}), second = std::exchange(m_second, {});
-    const bool two = first.values.data() != second.values.data();
-    MemoryMeter meter;
-    const auto held = meter.hold_bytes(two ? second.bytes() : 0);
     if constexpr (std::is_same_v<Inverse, FactoredInverse<Scalar, Space>>)
-      this->store_factors(space, first, second, m_as, report, meter);
+      this->store_factors(space, first, second, m_as, report);
     else
-      this->store_inverse(space, first, m_as, report, meter);
+      this->store_inverse(space, first, m_as, report);
   }
 
  private:

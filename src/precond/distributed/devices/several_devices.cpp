@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/core/scalar.hpp>
-#include <prekond/precond/registry.hpp>
 #include <prekond/precond/several_devices.hpp>
 #include "pattern/fingerprint.hpp"
 #include "sparse_product/transpose.hpp"
@@ -23,7 +22,7 @@
 #include "precond/distributed/devices/merge_reports.hpp"
 #include "precond/distributed/devices/row_ranges.hpp"
 #include "precond/distributed/devices/side_by_side.hpp"
-#include "precond/storage/found_matrices.hpp"
+#include "precond/storage/matrices_of_method.hpp"
 
 namespace prekond {
 
@@ -92,14 +91,6 @@ MatrixSource<Scalar, Space> source_of(const CsrView<Scalar, Space>& rows,
 }
 
 }  // namespace
-
-template <class Scalar, class Space>
-std::vector<std::string> methods_over_devices() {
-  std::vector<std::string> names;
-  for (const auto& line : preconditioner_registry<Scalar, Space>())
-    if (line.configure()->build()->reach().levels >= 0) names.push_back(line.name);
-  return names;
-}
 
 template <class Scalar, class Space>
 SeveralDevices<Scalar, Space>::SeveralDevices(const Configurator<Method>& method,
@@ -304,9 +295,7 @@ std::unique_ptr<Workspace> SeveralDevices<Scalar, Space>::make_workspace(const S
   return m_inverse->make_workspace(space, num_vectors);
 }
 
-#define PREKOND_SEVERAL_DEVICES(Scalar, Space)  \
-  template class SeveralDevices<Scalar, Space>; \
-  template std::vector<std::string> methods_over_devices<Scalar, Space>();
+#define PREKOND_SEVERAL_DEVICES(Scalar, Space) template class SeveralDevices<Scalar, Space>;
 PREKOND_INSTANTIATE(PREKOND_SEVERAL_DEVICES)
 PREKOND_INSTANTIATE_COMPLEX(PREKOND_SEVERAL_DEVICES)
 

@@ -16,7 +16,7 @@ namespace prekond::impl::devices {
 /// does before `allocate`, which waits for the stream too. Kernels of all devices run at the same time,
 /// launches do not.
 ///
-/// A tool's own callbacks go on being called, by the thread that has the turn. As with FenceCounter, nobody
+/// A tool's own callbacks go on being called, by the thread that has the turn. As with PhaseCounter, nobody
 /// else may set callbacks at the time when this begins or ends.
 ///
 /// A kernel whose arguments Kokkos keeps in constant memory (512 bytes and more on CUDA, but for those of a

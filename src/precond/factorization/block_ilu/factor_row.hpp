@@ -2,15 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// A block row of an incomplete factorisation M = (D + W) (I + U).
-#include <prekond/core/multiply_add.hpp>
+#include <prekond/core/impl/multiply_add.hpp>
 #include <prekond/core/scalar.hpp>
 #include "core/lane_group.hpp"
 
+#include "core/concurrent_words.hpp"
 #include "core/missing_value.hpp"
 #include "core/packed.hpp"
-#include "core/relaxed_words.hpp"
+#include "dense/block_inverse.hpp"
 #include "matrix/block_sizes.hpp"
-#include "precond/factorization/block_ilu/invert_block.hpp"
 #include "precond/setup/breakdown_counter.hpp"
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 namespace prekond::impl::block_ilu {
 
 struct FactorTuning {
-  /// Of other rows, that a vector has in scratch; at least a block.
+  /// Entries of other rows that a lane group has in scratch; at least a block.
   static constexpr int stage_entries = 256;
   static constexpr int batch = 4;           ///< entries of other rows that a lane asks for at a time
   static constexpr int looks_at_flag = 64;  ///< polls between two looks whether another one gave up
@@ -55,7 +55,7 @@ struct FactorBlockRow {
   int row_blocks = 0;  ///< of a row in scratch; 0: in `work`
   Scalar shift = 0, floor = 0;
   std::int64_t num_rows = 0;    ///< of single rows
-  std::int64_t max_polls = -1;  ///< -1: what is needed is there
+  std::int64_t max_polls = -1;  ///< -1: all that a row needs is there
   PackedVector<const std::size_t> a_ptrs;
   PackedVector<const Scalar> a_values;
   PackedVector<const int> diagonal;  ///< its place in A's row, or -1
@@ -63,16 +63,16 @@ struct FactorBlockRow {
   PackedVector<const int> lower_cols, upper_cols;
   PackedVector<Scalar> lower, upper, inverse;  ///< N's triangles, D^-1
   PackedVector<Scalar> work;
-  PackedVector<int> gave_up;  ///< a row waited in vain
+  PackedVector<int> gave_up;  ///< a row gave up waiting
   PackedVector<BreakdownCounter> outcome;
 
   FactorBlockRow(int block_size, const blocks::BlockStrides& of_a) : size(block_size), strides(of_a) {}
 
   KOKKOS_FORCEINLINE_FUNCTION int block_size() const { return Size > 0 ? Size : size; }
   KOKKOS_FORCEINLINE_FUNCTION int entries() const { return block_size() * block_size(); }
-  KOKKOS_FORCEINLINE_FUNCTION bool has_stalled() const { return load_relaxed(gave_up(0)) != 0; }
+  KOKKOS_FORCEINLINE_FUNCTION bool has_stalled() const { return concurrent_load(gave_up(0)) != 0; }
 
-  /// Of a vector: the inverse, entries of other rows and where they go, the row.
+  /// Scratch of a lane group: the inverse, entries of other rows and their places, the row.
   static std::size_t bytes_of(int b, int stage, int row) {
     const std::size_t entries = static_cast<std::size_t>(b) * b;
     return (Inverse::bytes(b) + static_cast<std::size_t>(stage) * sizeof(Listed) +
@@ -122,11 +122,11 @@ struct FactorBlockRow {
     row.listed = reinterpret_cast<Listed*>(memory + Inverse::bytes(block_size()));
     row.begins = reinterpret_cast<std::size_t*>(row.listed + stage_blocks);
     row.stage = reinterpret_cast<Scalar*>(row.begins + Lanes);
-    Scalar* const behind = row.stage + stage_blocks * entries();
+    Scalar* const rest = row.stage + stage_blocks * entries();
     row.blocks = row_blocks > 0
-                     ? behind
+                     ? rest
                      : work.data() + (row.lower_first + row.upper_first + std::size_t(i)) * entries();
-    row.lengths = reinterpret_cast<int*>(behind + row_blocks * entries());
+    row.lengths = reinterpret_cast<int*>(rest + row_blocks * entries());
     row.cols = row.lengths + Lanes;
     return row;
   }
@@ -244,7 +244,7 @@ struct FactorBlockRow {
     }
   }
 
-  /// Those of one w_ik.
+  /// Lists the blocks of one w_ik.
   template <int Stride>
   KOKKOS_FORCEINLINE_FUNCTION void subtract(int lane, const Row& row, int first, int last) const {
     const int b = block_size(), n = entries();
@@ -262,7 +262,7 @@ struct FactorBlockRow {
     }
   }
 
-  /// Those that have a place.
+  /// Subtracts the listed blocks that have a place.
   template <int Stride>
   KOKKOS_FUNCTION void fetch(int lane, const Row& row, int count) const {
     constexpr int batch = Tuning::batch;
@@ -353,7 +353,7 @@ struct FactorBlockRow {
   template <int N>
   KOKKOS_FORCEINLINE_FUNCTION void wait(const Scalar* (&address)[N], Scalar (&value)[N]) const {
 #pragma unroll
-    for (int m = 0; m < N; ++m) value[m] = address[m] != nullptr ? load_relaxed(*address[m]) : Scalar(0);
+    for (int m = 0; m < N; ++m) value[m] = address[m] != nullptr ? concurrent_load(*address[m]) : Scalar(0);
     if (max_polls < 0) return;
     for (std::int64_t polls = 0;; ++polls) {
       bool all = true;
@@ -363,7 +363,7 @@ struct FactorBlockRow {
       if (gives_up(polls)) break;
 #pragma unroll
       for (int m = 0; m < N; ++m)
-        if (is_missing(value[m])) value[m] = load_relaxed(*address[m]);
+        if (is_missing(value[m])) value[m] = concurrent_load(*address[m]);
     }
     raise_flag(gave_up(0), 1);
 #pragma unroll
@@ -373,7 +373,7 @@ struct FactorBlockRow {
   KOKKOS_FORCEINLINE_FUNCTION bool gives_up(std::int64_t polls) const {
     if (polls >= max_polls) return true;
     if (polls % Tuning::looks_at_flag != Tuning::looks_at_flag - 1) return false;
-    KOKKOS_IF_ON_HOST((std::this_thread::yield();))  // whom it waits for may want this core
+    KOKKOS_IF_ON_HOST((std::this_thread::yield();))  // the row that it waits for may want this core
     return has_stalled();
   }
 
@@ -441,7 +441,7 @@ struct FactorBlockRow {
 #pragma unroll
           for (int r = 0; r < (Size > 0 ? Size : b); ++r) sum = multiply_add(left[r * b + p], right[r], sum);
         }
-        store_relaxed(target[e], is_finite(sum) ? sum : Scalar(0));
+        concurrent_store(target[e], is_finite(sum) ? sum : Scalar(0));
       }
     });
   }
@@ -453,7 +453,8 @@ struct FactorBlockRow {
       Scalar sums[most_rows] = {};
       for (int r = 0; sound && r < b; ++r)
         for (int p = 0; p < b; ++p) sums[p] = multiply_add(left[r * b + p], blocks[c * b + r], sums[p]);
-      for (int p = 0; p < b; ++p) store_relaxed(target[c * b + p], is_finite(sums[p]) ? sums[p] : Scalar(0));
+      for (int p = 0; p < b; ++p)
+        concurrent_store(target[c * b + p], is_finite(sums[p]) ? sums[p] : Scalar(0));
     }
   }
 };

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// ILU(0) by blocks: what the pattern says, and the numbers.
+/// ILU(0) by blocks: its pattern and its numbers.
 #include <prekond/pattern/fill.hpp>
 
 #include "precond/factorization/ilu/row_breakdowns.hpp"
@@ -20,7 +20,7 @@ struct Symbolic {
   FillPattern<Space> pattern;
   block_triangular::BlockSolves<Scalar, Space> solves;  ///< without values
   RowSchedule<Space> schedule{};
-  /// Up to so many threads a host leaves the rows to one, in their own order: only one where the user chose
+  /// Up to this number of threads one of a host has all rows, in their order; 1 where the user chose
   /// a schedule.
   int threads_in_order = 1;
   int longest = 0;  ///< blocks of a row of the factors

@@ -4,12 +4,12 @@
 #include "core/concurrency.hpp"
 
 #include "core/instantiate.hpp"
+#include "core/pivot_policy.hpp"
 #include "precond/factorization/block_ilu/factor_row.hpp"
 #include "precond/factorization/block_ilu/factors.hpp"
 #include "precond/triangular/blocks/row_launches.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <string>
 
@@ -30,7 +30,7 @@ FactorBlockRow<Scalar, Space, Size, FactorTuning::lanes> make_row(const SourceBl
   row.row_blocks = fits ? symbolic.longest : 0;  // else it is worked on in global memory
   row.scratch_bytes = static_cast<int>(Row::bytes_of(b, row.stage_blocks, row.row_blocks));
   row.shift = static_cast<Scalar>(alpha);
-  row.floor = std::sqrt(std::numeric_limits<Scalar>::epsilon());
+  row.floor = PivotPolicy<Scalar>::with_shifts(false).threshold;
   row.num_rows = a.num_rows();
   row.a_ptrs = a.row_ptrs;
   row.a_values = a.values;
@@ -45,13 +45,13 @@ FactorBlockRow<Scalar, Space, Size, FactorTuning::lanes> make_row(const SourceBl
   return row;
 }
 
-/// Has one thread of a host all rows, in their own order, whose rows of U are near?
+/// Whether one thread of a host has all rows, in their own order.
 template <class Scalar, class Space>
 bool is_in_order(const Space& space, const Symbolic<Scalar, Space>& symbolic) {
   return is_host_space<Space> && concurrency(space) <= symbolic.threads_in_order;
 }
 
-/// \returns whether a row waited in vain
+/// \returns whether a row gave up waiting
 template <class Row, class Scalar, class Space>
 bool run(const Space& space, Row row, const Symbolic<Scalar, Space>& symbolic, bool by_tickets) {
   const RowSchedule<Space>& schedule = symbolic.schedule;

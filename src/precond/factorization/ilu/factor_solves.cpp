@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "core/instantiate.hpp"
+#include "pattern/levels/row_blocks.hpp"
 #include "precond/factorization/ilu/numeric.hpp"
 
 namespace prekond::impl::ilu {
@@ -33,6 +34,7 @@ struct ScaleRange {
 template <class Scalar, class Space>
 void FactorSolves<Scalar, Space>::symbolic(const Space& space, const FillPattern<Space>& pattern,
                                            const LevelSchedule<Space>& levels) {
+  if (levels.num_rows() == 0) return symbolic(space, pattern);
   m_lower.symbolic(space, pattern.lower, levels);
   if (pattern.is_symmetric)
     m_upper.symbolic(space, pattern.upper, reversed_levels<Space>(space, levels));
@@ -42,7 +44,10 @@ void FactorSolves<Scalar, Space>::symbolic(const Space& space, const FillPattern
 
 template <class Scalar, class Space>
 void FactorSolves<Scalar, Space>::symbolic(const Space& space, const FillPattern<Space>& pattern) {
-  if (m_options.method != TriangularMethod::jacobi && m_options.method != TriangularMethod::isai) {
+  const bool exact =
+      m_options.method != TriangularMethod::jacobi && m_options.method != TriangularMethod::isai;
+  if (exact && pattern.num_rows() > 0 &&
+      !levels::find_row_blocks<Space>(space, pattern.lower, Triangle::lower)) {
     symbolic(space, pattern, level_schedule<Space>(space, pattern.lower, Triangle::lower));
     return;
   }
@@ -65,8 +70,8 @@ void FactorSolves<Scalar, Space>::solve_exactly(const Space& space, Triangle whi
 
 template <class Scalar, class Space>
 void FactorSolves<Scalar, Space>::numeric(const Space& space, const FillPattern<Space>& pattern,
-                                          const relaxation::Factors<Scalar, Space>& factors,
-                                          bool same_methods, Report& report) {
+                                          const sweeps::Factors<Scalar, Space>& factors, bool same_methods,
+                                          Report& report) {
   using Policy = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
   const std::int64_t n = pattern.num_rows();
   Kokkos::MinMaxScalar<Scalar> range;
@@ -79,7 +84,7 @@ void FactorSolves<Scalar, Space>::numeric(const Space& space, const FillPattern<
     upper_scale = allocate<Vector<Scalar, Space>>(space, "prekond::ilu::upper_scale", n);
     Kokkos::deep_copy(space, upper_scale, factors.pivots);
     Kokkos::parallel_for("prekond::ilu::numeric::scale_pivots", Policy(space, 0, n),
-                         relaxation::MultiplyAll<Scalar, Space>{upper_scale, range.max_val});
+                         sweeps::MultiplyAll<Scalar, Space>{upper_scale, range.max_val});
     m_last_scale = {};
   }
   if (same_methods && m_options.method == TriangularMethod::isai) {

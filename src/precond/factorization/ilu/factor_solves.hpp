@@ -1,18 +1,18 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// The two triangular solves that an incomplete factorisation is applied by.
+/// The two triangular solves that apply an incomplete factorisation.
 #include <prekond/pattern/fill.hpp>
 #include <prekond/precond/triangular_solver.hpp>
 
-#include "precond/triangular/values.hpp"
+#include "precond/triangular/scaled_triangles.hpp"
 
 #include <memory>
 #include <string>
 
 namespace prekond::impl::ilu {
 
-/// y = C (I + U)^-1 D^-1 (I + L)^-1 R x
+/// The application y = C (I + U)^-1 D^-1 (I + L)^-1 R x.
 template <class Scalar, class Space>
 class FactorSolves {
  public:
@@ -22,25 +22,25 @@ class FactorSolves {
         m_lower(owner, Triangle::lower, options),
         m_upper(owner, Triangle::upper, options) {}
 
-  /// Fences.
-  /// `levels`: L's, which are U's too, in reverse, where the pattern is symmetric.
+  /// `levels` are those of L, and in reverse those of U where the pattern is symmetric. Fences.
   void symbolic(const Space& space, const FillPattern<Space>& pattern, const LevelSchedule<Space>& levels);
-  /// The same; levels are found where the solves need them. Fences.
+  /// Finds the levels where the solves need them. Fences.
   void symbolic(const Space& space, const FillPattern<Space>& pattern);
-  /// `same_methods`: U = L^T, and M stays symmetric. Where one solve falls back to an exact one, the other
-  /// does; both do the larger number of sweeps; the approximate inverse of I + U is the transpose of I + L's.
-  /// Fences.
+  /// With `same_methods`, U = L^T and M stays symmetric: where one solve falls back to an exact one, the
+  /// other does too; both do the larger number of sweeps; the approximate inverse of I + U is the transpose
+  /// of that of I + L. Fences.
   void numeric(const Space& space, const FillPattern<Space>& pattern,
-               const relaxation::Factors<Scalar, Space>& factors, bool same_methods, Report& report);
+               const sweeps::Factors<Scalar, Space>& factors, bool same_methods, Report& report);
   std::unique_ptr<Workspace> make_workspace(const Space& space, int num_vectors) const;
   void apply(const Space& space, MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,
              Workspace& workspace) const;
   std::int64_t bytes() const;
   double flops() const;
+  int num_levels() const { return m_lower.num_levels(); }  ///< of L; 0 where the solves need none
   std::string description() const { return m_lower.description(); }
 
  private:
-  using Factors = relaxation::Factors<Scalar, Space>;
+  using Factors = sweeps::Factors<Scalar, Space>;
 
   void make_same(const Space& space, const FillPattern<Space>& pattern, const Factors& factors,
                  const Vector<Scalar, Space>& upper_scale, Report& report);

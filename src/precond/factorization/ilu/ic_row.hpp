@@ -6,7 +6,7 @@
 
 namespace prekond::impl::ilu {
 
-/// Row i of L and D alone: for each k of L_i in turn, w_ik -= sum_m w_im l_km; D_ii = a_ii - sum_k w_ik l_ik.
+/// Row i of L and D: for each k of L_i in turn, w_ik -= sum_m w_im l_km; D_ii = a_ii - sum_k w_ik l_ik.
 template <class Scalar, class Space, class LaneGroup>
 struct IcRow : FactorRow<Scalar, Space, LaneGroup, false> {
   using Base = FactorRow<Scalar, Space, LaneGroup, false>;
@@ -17,13 +17,8 @@ struct IcRow : FactorRow<Scalar, Space, LaneGroup, false> {
   template <class Values = ReadyValues>
   KOKKOS_FUNCTION void operator()(const LaneGroup& lane_group, std::int64_t i, const Memory& memory = {},
                                   const Values& others = {}) const {
-    if constexpr (Base::is_lane) {
-      if (memory.capacity > 0 && this->fits_lane(memory, i, lower.length(i)))
-        return by_lane(i, memory, others);
-    } else if constexpr (LaneGroup::keeps_registers) {
-      if (memory.capacity > 0 && lower.length(i) <= memory.capacity)
-        return in_memory(lane_group, i, memory, others);
-    }
+    if constexpr (LaneGroup::keeps_registers)
+      if (this->fits(memory, i, lower.length(i))) return in_scratch(lane_group, i, memory, others);
     in_place(lane_group, i, others);
   }
 
@@ -57,11 +52,23 @@ struct IcRow : FactorRow<Scalar, Space, LaneGroup, false> {
     this->template end<false>(lane_group, i, this->diagonal - square, others);
   }
 
-  /// The same by one thread, in scratch.
   template <class Values>
-  KOKKOS_FUNCTION void by_lane(std::int64_t i, const Memory& memory, const Values& others) const {
+  KOKKOS_FUNCTION void in_scratch(const LaneGroup& lane_group, std::int64_t i, const Memory& memory,
+                                  const Values& others) const {
     const int own = lower.length(i);
-    this->load_lane(memory, lower, i, 0, own);
+    memory.clear(lane_group);
+    lane_group.barrier();
+    this->load(lane_group, memory, lower, i, 0, own);
+    lane_group.barrier();
+    if constexpr (Base::is_lane)
+      subtract_by_thread(memory, own, others);
+    else
+      subtract_by_lanes(lane_group, memory, own, others);
+    store_row(lane_group, i, memory, own, others);
+  }
+
+  template <class Values>
+  KOKKOS_FUNCTION void subtract_by_thread(const Memory& memory, int own, const Values& others) const {
     auto steps = this->lane_steps(memory, own, others);
     const auto nothing = [](std::size_t, Scalar) {};
     for (int k = 0; k < own; ++k) {
@@ -78,49 +85,18 @@ struct IcRow : FactorRow<Scalar, Space, LaneGroup, false> {
       }
     }
     steps.run(nothing);
-    bool keeps = true;
-    for (int k = 0; k < own; ++k) keeps = keeps && this->is_finite_over_pivot(memory.value(k));
-    const Scalar square = this->scale_lane(memory, own, others);
-    const Scalar pivot = this->diagonal - square;
-    const bool sound = this->is_sound(pivot);
-    keeps = keeps && sound;
-    this->end_pivot(i, pivot, keeps, sound ? Scalar(1) / pivot : Scalar(1));
-    const std::size_t first = lower.begin(i);
-    for (int k = 0; k < own; ++k) {
-      const Scalar value = keeps ? memory.value(k) : Scalar(0);
-      this->finish(finished.values(first + k), value);
-      lower.values(first + k) = value;
-    }
   }
 
-  /// The same by a vector of lanes, in scratch.
   template <class Values>
-  KOKKOS_FUNCTION void in_memory(const LaneGroup& lane_group, std::int64_t i, const Memory& memory,
-                                 const Values& others) const {
-    const int lane = lane_group.lane();
-    const int own = lower.length(i);
-    memory.clear_table(lane_group);
-    lane_group.barrier();
-    this->load(lane_group, memory, lower, i, 0, own);
-    lane_group.barrier();
+  KOKKOS_FUNCTION void subtract_by_lanes(const LaneGroup& lane_group, const Memory& memory, int own,
+                                         const Values& others) const {
     this->find_places(lane_group, memory, 0, own < memory.chunk ? own : memory.chunk);
     this->for_each_row(lane_group, memory, own, others, [&](int k, int in_chunk, Scalar value) {
       const Scalar sum = lane_group.template sum<Scalar>(
-          [&](int of) { return product(memory, of, in_chunk, value, others); });
-      if (lane == 0) memory.values[k] -= sum;
+          [&](int lane) { return product(memory, lane, in_chunk, value, others); });
+      if (lane_group.lane() == 0) memory.value(k) -= sum;
       lane_group.barrier();
     });
-    this->load_pivots(lane_group, memory, own, others);
-    lane_group.barrier();
-    const Scalar square = lane_group.template sum<Scalar>([&](int of) {
-      Scalar mine = 0;
-      for (int k = of; k < own; k += LaneGroup::width) {
-        const Scalar w = memory.values[k];
-        mine += w * (w * memory.pivots[k]);
-      }
-      return mine;
-    });
-    store_row(lane_group, i, memory, own, this->diagonal - square);
   }
 
   /// The lane's part of w_i . l_k
@@ -138,27 +114,28 @@ struct IcRow : FactorRow<Scalar, Space, LaneGroup, false> {
     return mine;
   }
 
+  template <class Values>
   KOKKOS_FUNCTION void store_row(const LaneGroup& lane_group, std::int64_t i, const Memory& memory, int own,
-                                 Scalar pivot) const {
-    const bool sound = this->is_sound(pivot);
-    const Scalar inverse = sound ? Scalar(1) / pivot : Scalar(1);
+                                 const Values& others) const {
+    const auto policy = this->policy();
     const int broken = lane_group.template max<int>([&](int lane) {
       int bad = 0;
-      for (int k = lane; k < own; k += LaneGroup::width) {
-        if (!this->is_finite_over_pivot(memory.values[k])) bad = 1;
-        memory.values[k] *= memory.pivots[k];
-      }
+      for (int k = lane; k < own; k += LaneGroup::width)
+        if (!policy.keeps_finite(memory.value(k))) bad = 1;
       return bad;
     });
-    const bool keeps = broken == 0 && sound;
+    const Scalar square = lane_group.template sum<Scalar>(
+        [&](int lane) { return this->scale_lower(lane, memory, own, others); });
+    const Scalar pivot = this->diagonal - square;
+    const bool sound = policy.accepts(pivot), keeps = broken == 0 && sound;
     const std::size_t first = lower.begin(i);
     lane_group.region([&](int lane) {
       for (int k = lane; k < own; k += LaneGroup::width) {
-        const Scalar value = keeps ? memory.values[k] : Scalar(0);
+        const Scalar value = keeps ? memory.value(k) : Scalar(0);
         lower.values(first + k) = value;
         this->finish(finished.values(first + k), value);
       }
-      if (lane == 0) this->end_pivot(i, pivot, keeps, inverse);
+      if (lane == 0) this->end_pivot(i, pivot, keeps, sound ? Scalar(1) / pivot : Scalar(1));
     });
   }
 };

@@ -18,12 +18,9 @@ struct IluRowOf : FactorRow<Scalar, Space, LaneGroup, lumps> {
   template <class Values = ReadyValues>
   KOKKOS_FUNCTION void operator()(const LaneGroup& lane_group, std::int64_t i, const Memory& memory = {},
                                   const Values& others = {}) const {
-    const int length = lower.length(i) + 1 + upper.length(i);
-    if constexpr (Base::is_lane) {
-      if (this->fits_lane(memory, i, length)) return by_lane(i, memory, others);
-    } else if constexpr (LaneGroup::keeps_registers) {
-      if (length <= memory.capacity) return in_memory(lane_group, i, memory, others);
-    }
+    if constexpr (LaneGroup::keeps_registers)
+      if (this->fits(memory, i, lower.length(i) + 1 + upper.length(i)))
+        return in_scratch(lane_group, i, memory, others);
     in_place(lane_group, i, others);
   }
 
@@ -41,7 +38,7 @@ struct IluRowOf : FactorRow<Scalar, Space, LaneGroup, lumps> {
     this->template end<true>(lane_group, i, pivot, others);
   }
 
-  /// \returns what the diagonal loses
+  /// w_i -= w U_row by a lane. \returns what it takes from the diagonal
   template <class Values>
   KOKKOS_FUNCTION Scalar subtract(const LaneGroup& lane_group, int lane, std::int64_t i, std::size_t k,
                                   int row, Scalar w, const Values& others) const {
@@ -71,14 +68,26 @@ struct IluRowOf : FactorRow<Scalar, Space, LaneGroup, lumps> {
     return lost;
   }
 
-  /// The same by one thread, in scratch.
   template <class Values>
-  KOKKOS_FUNCTION void by_lane(std::int64_t i, const Memory& memory, const Values& others) const {
+  KOKKOS_FUNCTION void in_scratch(const LaneGroup& lane_group, std::int64_t i, const Memory& memory,
+                                  const Values& others) const {
     const int own = lower.length(i), length = own + 1 + upper.length(i);
-    this->load_lane(memory, lower, i, 0, own);
-    this->load_lane(memory, upper, i, own + 1, length - own - 1);
-    memory.col(own) = static_cast<int>(i);
-    memory.value(own) = this->diagonal;
+    memory.clear(lane_group);
+    lane_group.barrier();
+    this->load(lane_group, memory, lower, i, 0, own);
+    this->load(lane_group, memory, upper, i, own + 1, length - own - 1);
+    if (lane_group.lane() == 0) memory.put(own, static_cast<int>(i), this->diagonal);
+    lane_group.barrier();
+    if constexpr (Base::is_lane)
+      subtract_by_thread(i, memory, own, length, others);
+    else
+      subtract_by_lanes(lane_group, i, memory, own, others);
+    store_row(lane_group, i, memory, own, length, others);
+  }
+
+  template <class Values>
+  KOKKOS_FUNCTION void subtract_by_thread(std::int64_t i, const Memory& memory, int own, int length,
+                                          const Values& others) const {
     auto steps = this->lane_steps(memory, own, others);
     const auto lump = [&](std::size_t entry, Scalar product) {
       memory.value(own) -= this->lumped(product, i, finished.col_idxs(entry));
@@ -97,45 +106,15 @@ struct IluRowOf : FactorRow<Scalar, Space, LaneGroup, lumps> {
       }
     }
     steps.run(lump);
-    const Scalar pivot = memory.value(own);
-    const bool sound = this->is_sound(pivot);
-    const Scalar inverse = sound ? Scalar(1) / pivot : Scalar(1);
-    bool keeps = sound;
-    for (int k = 0; k < own; ++k) keeps = keeps && this->is_finite_over_pivot(memory.value(k));
-    for (int k = own + 1; k < length; ++k) {
-      memory.value(k) *= inverse;
-      keeps = keeps && is_finite(memory.value(k));
-    }
-    const std::size_t first = lower.begin(i), behind = finished.begin(i);
-    for (int k = own + 1; k < length; ++k)
-      this->finish(finished.values(behind + (k - own - 1)), keeps ? memory.value(k) : Scalar(0));
-    this->end_pivot(i, pivot, keeps, inverse);
-    // Nobody waits for L.
-    this->scale_lane(memory, own, others);
-    for (int k = 0; k < own; ++k) lower.values(first + k) = keeps ? memory.value(k) : Scalar(0);
   }
 
-  /// The same by a vector of lanes, in scratch.
   template <class Values>
-  KOKKOS_FUNCTION void in_memory(const LaneGroup& lane_group, std::int64_t i, const Memory& memory,
-                                 const Values& others) const {
-    const int lane = lane_group.lane();
-    const int own = lower.length(i), length = own + 1 + upper.length(i);
-    memory.clear_table(lane_group);
-    lane_group.barrier();
-    this->load(lane_group, memory, lower, i, 0, own);
-    this->load(lane_group, memory, upper, i, own + 1, length - own - 1);
-    if (lane == 0) {
-      memory.cols[own] = static_cast<int>(i);
-      memory.values[own] = this->diagonal;
-      memory.insert(static_cast<int>(i), own);
-    }
-    lane_group.barrier();
+  KOKKOS_FUNCTION void subtract_by_lanes(const LaneGroup& lane_group, std::int64_t i, const Memory& memory,
+                                         int own, const Values& others) const {
     this->find_places(lane_group, memory, 0, own < memory.chunk ? own : memory.chunk);
     this->for_each_row(lane_group, memory, own, others, [&](int k, int in_chunk, Scalar value) {
       take_step(lane_group, i, memory, k, in_chunk, own, value, others);
     });
-    store_row(lane_group, i, memory, own, length, others);
   }
 
   template <class Values>
@@ -164,7 +143,7 @@ struct IluRowOf : FactorRow<Scalar, Space, LaneGroup, lumps> {
       memory.values[place] -= w * value;
     else if (lumps && place == Memory::dropped)
       lost += this->lumped(w * value, i, finished.col_idxs(begin + lane));
-    // Of a row that is longer than the vector.
+    // The rest of a row that is longer than the group.
     const int count = memory.lengths[in_chunk];
     for (int l = lane + LaneGroup::width; l < count; l += LaneGroup::width) {
       const int col = finished.col_idxs(begin + l);
@@ -182,35 +161,35 @@ struct IluRowOf : FactorRow<Scalar, Space, LaneGroup, lumps> {
   template <class Values>
   KOKKOS_FUNCTION void store_row(const LaneGroup& lane_group, std::int64_t i, const Memory& memory, int own,
                                  int length, const Values& others) const {
-    const Scalar pivot = memory.values[own];
-    const bool sound = this->is_sound(pivot);
+    const auto policy = this->policy();
+    const Scalar pivot = memory.value(own);
+    const bool sound = policy.accepts(pivot);
     const Scalar inverse = sound ? Scalar(1) / pivot : Scalar(1);
     const int broken = lane_group.template max<int>([&](int lane) {
       int bad = 0;
       for (int k = lane; k < length; k += LaneGroup::width) {
-        if (k > own) memory.values[k] *= inverse;
-        if (k < own ? !this->is_finite_over_pivot(memory.values[k]) : k > own && !is_finite(memory.values[k]))
-          bad = 1;
+        if (k > own) memory.value(k) *= inverse;
+        if (k < own ? !policy.keeps_finite(memory.value(k)) : k > own && !is_finite(memory.value(k))) bad = 1;
       }
       return bad;
     });
     const bool keeps = broken == 0 && sound;
-    const std::size_t first = lower.begin(i), behind = finished.begin(i);
+    const std::size_t first_lower = lower.begin(i), first_upper = finished.begin(i);
     lane_group.region([&](int lane) {
       for (int k = own + 1 + lane; k < length; k += LaneGroup::width)
-        this->finish(finished.values(behind + (k - own - 1)), keeps ? memory.values[k] : Scalar(0));
+        this->finish(finished.values(first_upper + (k - own - 1)), keeps ? memory.value(k) : Scalar(0));
       if (lane == 0) this->end_pivot(i, pivot, keeps, inverse);
-      // Nobody waits for L.
+      // No other row waits for L, which comes last.
+      this->scale_lower(lane, memory, own, others);
       for (int k = lane; k < own; k += LaneGroup::width)
-        lower.values(first + k) =
-            keeps ? memory.values[k] * others.read(this->pivots(memory.cols[k])) : Scalar(0);
+        lower.values(first_lower + k) = keeps ? memory.value(k) : Scalar(0);
     });
   }
 };
 
 template <class Scalar, class Space, class LaneGroup>
 struct IluRow : IluRowOf<Scalar, Space, LaneGroup, false> {};
-/// What is not in the pattern, w_ik u_kj, goes to the diagonal.
+/// Adds what is not in the pattern, w_ik u_kj, to the diagonal.
 template <class Scalar, class Space, class LaneGroup>
 struct LumpingIluRow : IluRowOf<Scalar, Space, LaneGroup, true> {};
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/core/error.hpp>
-#include <prekond/precond/incomplete_factorization.hpp>
+#include <prekond/precond/impl/incomplete_factorization.hpp>
 
 #include "core/instantiate.hpp"
 #include "precond/factorization/ilu/row_breakdowns.hpp"
@@ -14,8 +14,9 @@
 namespace prekond {
 template <class Scalar, class Space>
 IncompleteFactorization<Scalar, Space>::IncompleteFactorization(const std::string& name, IncompleteKind kind,
-                                                                int level, const IncompleteOptions& options)
-    : m_kind(kind), m_level(level), m_options(options) {
+                                                                const PatternOptions& options,
+                                                                FactorSchedule schedule)
+    : m_kind(kind), m_options(options), m_schedule(schedule) {
   refuse_growing_pattern(name, options.reuse);
 }
 
@@ -25,7 +26,8 @@ IncompleteFactorization<Scalar, Space>::find_pattern(const Space& space, const m
   const bool symmetric = m_kind != IncompleteKind::ilu;
   auto result = std::make_shared<Symbolic>(Symbolic{{}, {}, nullptr, {this->name(), m_options.solve}});
   constexpr bool looks_at_symmetry = true;  // for kind ilu because U then has L's levels
-  result->pattern = fill_pattern<Space>(space, a, m_level, m_options.pattern_bytes, looks_at_symmetry);
+  result->pattern =
+      fill_pattern<Space>(space, a, m_options.level, m_options.memory_budget, looks_at_symmetry);
   if (symmetric && !result->pattern.is_symmetric)
     throw InputError(this->name() + " is for symmetric matrices, and the pattern is not symmetric");
   schedule_step(space, *result);
@@ -34,7 +36,7 @@ IncompleteFactorization<Scalar, Space>::find_pattern(const Space& space, const m
 
 template <class Scalar, class Space>
 void IncompleteFactorization<Scalar, Space>::schedule_step(const Space& space, Symbolic& symbolic) const {
-  symbolic.schedule = impl::ilu::schedule_rows<Space>(space, symbolic.pattern.lower, m_options.schedule);
+  symbolic.schedule = impl::ilu::schedule_rows<Space>(space, symbolic.pattern.lower, m_schedule);
   symbolic.solves.symbolic(space, symbolic.pattern, symbolic.schedule.levels);
 }
 
@@ -43,9 +45,11 @@ typename IncompleteFactorization<Scalar, Space>::Factors IncompleteFactorization
     const Space& space, const matrix_view& a, const Symbolic& symbolic, double alpha, Report& report,
     Outcome& outcome) const {
   const auto& schedule = symbolic.schedule;
-  outcome.note =
-      std::to_string(schedule.levels.num_levels()) + " levels of rows; " +
-      (schedule.how == FactorSchedule::levels ? "factored level by level" : "factored in one launch");
+  outcome.note = schedule.blocks
+                     ? std::to_string(schedule.blocks.count) + " diagonal blocks; factored block by block"
+                     : std::to_string(schedule.levels.num_levels()) + " levels of rows; " +
+                           (schedule.how == FactorSchedule::levels ? "factored level by level"
+                                                                   : "factored in one launch");
   return impl::ilu::factor<Scalar, Space>(space, a, symbolic.pattern, schedule, m_kind, alpha, report,
                                           outcome);
 }
@@ -107,9 +111,6 @@ void IncompleteFactorization<Scalar, Space>::numeric_step(const Space& space, co
       2.0 * work(a.num_rows) * best.tries * double(lower) * double(upper) / double(a.num_rows);
   report.foreign_entries = pattern.foreign;
   report.pattern_kept = kept;
-  const double copies = working_copies() + (best.tries > 1 ? 2 : 1);
-  report.setup_bytes = static_cast<std::int64_t>(copies * double(lower + upper + 2 * a.num_rows)) *
-                       static_cast<std::int64_t>(sizeof(Scalar));
   space.fence("prekond::ilu::numeric");  // temporaries are freed
   m_symbolic = symbolic;
   m_solves = solves;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// Launches of the rows of a factorisation: those of a level; small levels by one team; all rows at once,
-/// each waiting for those that it needs.
+/// Kernels over the rows of a factorisation: those of a level; small levels by one team; all rows in one
+/// launch, each of which waits for those that it needs.
 #include "core/resident_bounds.hpp"
 #include "precond/factorization/ilu/ic_row.hpp"
 #include "precond/factorization/ilu/ilu_row.hpp"
@@ -11,18 +11,18 @@
 
 namespace prekond::impl::ilu {
 
-/// Of levels and tickets: registers leave room for so many threads of a multiprocessor.
+/// The policy of large launches; its bounds keep the registers of a thread few enough.
 template <class Space, class Scalar, int lanes>
 using FactorPolicy = Kokkos::TeamPolicy<
     Space,
     ResidentBounds<FactorTuning::team_threads,
                    lanes == 1 ? FactorTuning::resident_lanes : FactorTuning::resident_threads, Scalar>>;
-/// Of small levels.
+/// The policy of launches of small levels.
 template <class Space>
 using SmallLevelsPolicy =
     Kokkos::TeamPolicy<Space, Kokkos::LaunchBounds<unsigned(FactorTuning::small_team_threads), 1>>;
 
-/// Scratch of each vector of lanes, or of each thread, of rows that use it.
+/// Scratch of each lane group, for rows that use it.
 template <class Row>
 struct RowScratch {
   using Scalar = typename Row::scalar_type;
@@ -61,13 +61,27 @@ struct FactorRows {
   Row row;
   PackedVector<const int> rows;
   std::int64_t begin, end, rows_per_team;
-  int scratch;  ///< bytes of a vector
+  int scratch;  ///< bytes of a lane group
   KOKKOS_FUNCTION void operator()(const Member& team) const {
     const auto memory = RowScratch<Row>::of(team, scratch);
     const std::int64_t first = begin + team.league_rank() * rows_per_team;
     const std::int64_t last = first + rows_per_team < end ? first + rows_per_team : end;
     Kokkos::parallel_for(Kokkos::TeamThreadRange(team, first, last),
                          [&](std::int64_t k) { row(typename Row::lane_group_type(team), rows(k), memory); });
+  }
+};
+
+/// Diagonal blocks, each by a team in the order of its rows.
+template <class Row, class Space>
+struct FactorBlocks {
+  using Member = typename Kokkos::TeamPolicy<Space>::member_type;
+  Row row;
+  PackedVector<const int> bounds;
+  int scratch;
+  KOKKOS_FUNCTION void operator()(const Member& team) const {
+    const auto memory = RowScratch<Row>::of(team, scratch);
+    for (int i = bounds(team.league_rank()); i < bounds(team.league_rank() + 1); ++i)
+      row(typename Row::lane_group_type(team), i, memory);
   }
 };
 
@@ -89,33 +103,34 @@ struct FactorSmallLevels {
   }
 };
 
-/// All rows in one launch. Teams take chunks of rows of one level, in the order of the levels, by tickets:
-/// the rows that a chunk waits for are in chunks of smaller tickets, whose teams run and do not wait for it.
-/// So the wait ends whatever the number of teams that run at the same time.
+/// All rows in one launch, by dynamic scheduling: a team takes the next chunk of rows of one level from a
+/// counter, in the order of the levels. The rows that a chunk waits for are in chunks that were taken before,
+/// by teams that run and do not wait for it. So the wait ends whatever the number of teams that run at the
+/// same time.
 template <class Row, class Space>
-struct FactorByTickets {
+struct FactorRowsDynamically {
   using Member = typename Kokkos::TeamPolicy<Space>::member_type;
   Row row;
   AwaitedValues others;
   PackedVector<const int> rows, chunks;  ///< see levels::Chunks::bounds
-  PackedVector<unsigned> next;
+  PackedVector<unsigned> next_chunk;
   unsigned num_chunks;
   int scratch;
 
   KOKKOS_FUNCTION void operator()(const Member& team) const {
     const auto memory = RowScratch<Row>::of(team, scratch);
     while (true) {
-      unsigned ticket = 0;
+      unsigned chunk = 0;
       Kokkos::single(
           Kokkos::PerTeam(team),
           [&](unsigned& mine) {
-            const unsigned taken = Kokkos::atomic_fetch_add(&next(0), 1u);
+            const unsigned taken = Kokkos::atomic_fetch_add(&next_chunk(0), 1u);
             mine = others.has_stalled() ? num_chunks : taken;
           },
-          ticket);
-      if (ticket >= num_chunks) break;
+          chunk);
+      if (chunk >= num_chunks) break;
       Kokkos::parallel_for(
-          Kokkos::TeamThreadRange(team, chunks(2 * ticket), chunks(2 * ticket + 1)),
+          Kokkos::TeamThreadRange(team, chunks(2 * chunk), chunks(2 * chunk + 1)),
           [&](int place) { row(typename Row::lane_group_type(team), rows(place), memory, others); });
     }
   }

@@ -1,23 +1,22 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// Steps on a row that one thread works on.
+/// Steps on a row that one thread works on in scratch.
 #include "precond/factorization/ilu/other_rows.hpp"
 #include "precond/factorization/ilu/row_memory.hpp"
 #include "precond/factorization/ilu/triangles.hpp"
 
 namespace prekond::impl::ilu {
 
-/// values[target] -= values[source] * entry, in the order in which they are added. The pattern says which
-/// there are, so that they can be listed before the entries of other rows are there; then these are asked for
-/// a batch at a time.
+/// The steps values[target] -= values[source] * entry, in the order in which they are added. The pattern
+/// gives their list before the entries of other rows are there; these are then read a batch at a time.
 template <class Scalar, class Space, class Values>
 class LaneSteps {
  public:
   static constexpr int batch = 4;
-  static constexpr int lumped = 255;  ///< a target: what falls off the pattern
+  static constexpr int lumped = 255;  ///< the target of products outside of the pattern
 
-  /// `first`: no entry comes before it, and none 2^32 entries behind it.
+  /// `first`: no entry comes before it, and none 2^32 or more entries after it.
   KOKKOS_FUNCTION LaneSteps(const LaneMemory<Scalar>& memory, const PackedVector<Scalar>& finished,
                             const Values& others, std::size_t first)
       : m_memory(memory), m_finished(finished), m_others(others), m_first(first) {}
@@ -28,7 +27,7 @@ class LaneSteps {
     m_memory.operand(m_count) = static_cast<unsigned short>(target | source << 8);
     ++m_count;
   }
-  /// Does them; lump(entry, product) those without a place.
+  /// Does the steps; calls lump(entry, product) for those without a place.
   template <class Lump>
   KOKKOS_FUNCTION void run(const Lump& lump) {
     for (int k = 0; k < m_count; k += batch) {

@@ -9,76 +9,14 @@
 
 #include <algorithm>
 #include <string>
+#include <type_traits>
 
 namespace prekond::impl::ilu {
 namespace {
 
-/// One factorisation in progress, by vectors of `lanes`.
-template <template <class, class, class> class RowKind, int lanes, class Scalar, class Space>
-struct Launcher {
-  static constexpr bool host = is_host_space<Space>;
-  using LaneGroup = NativeLaneGroup<Space, typename Kokkos::TeamPolicy<Space>::member_type, lanes>;
-  using Row = RowKind<Scalar, Space, LaneGroup>;
-
-  Space space;
-  const RowSchedule<Space>& schedule;
-  Row row;
-  int scratch = RowScratch<Row>::bytes();
-
-  template <class Policy = FactorPolicy<Space, Scalar, lanes>>
-  Policy policy(std::int64_t teams, int threads) const {
-    return Policy(space, static_cast<int>(teams), threads, lanes)
-        .set_scratch_size(0, Kokkos::PerTeam(RowScratch<Row>::team_bytes(threads)));
-  }
-
-  void by_levels() const {
-    constexpr int threads = host ? 1 : FactorTuning::team_threads / lanes;
-    constexpr std::int64_t rows_per_team = host ? 64 : threads;
-    constexpr int small_team = lanes == 1 ? threads : FactorTuning::small_team_threads / lanes;
-    const auto& level_ptrs = schedule.levels.host_level_ptrs;
-    for (const LevelGroup& group : schedule.groups) {
-      if (group.merged) {
-        Kokkos::parallel_for(
-            "prekond::ilu::numeric::factor_small_levels", policy<SmallLevelsPolicy<Space>>(1, small_team),
-            FactorSmallLevels<Row, Space>{row, schedule.levels.rows, schedule.levels.level_ptrs, group.first,
-                                          group.last, scratch});
-        continue;
-      }
-      const std::int64_t begin = level_ptrs[group.first], end = level_ptrs[group.last];
-      Kokkos::parallel_for(
-          "prekond::ilu::numeric::factor_level",
-          policy((end - begin + rows_per_team - 1) / rows_per_team, threads),
-          FactorRows<Row, Space>{row, schedule.levels.rows, begin, end, rows_per_team, scratch});
-    }
-  }
-
-  /// \returns whether a row waited in vain. Fences.
-  bool by_tickets() const {
-    const auto stalled = allocate_zero<Vector<int, Space>>(space, "prekond::ilu::stalled", 1);
-    const auto next = allocate_zero<Vector<unsigned, Space>>(space, "prekond::ilu::next", 1);
-    constexpr int threads = host ? 1 : FactorTuning::team_threads / lanes;
-    const int busy = std::max(1, concurrency(space) / (host ? 1 : FactorTuning::team_threads));
-    const auto useful = static_cast<int>(levels::chunks_of_levels(
-        schedule.chunks.count, FactorTuning::levels_on_their_way, schedule.levels.num_levels()));
-    Kokkos::parallel_for("prekond::ilu::numeric::factor_by_tickets",
-                         policy(std::min({busy, schedule.chunks.count, useful}), threads),
-                         FactorByTickets<Row, Space>{row,
-                                                     {stalled, schedule.most_polls},
-                                                     schedule.levels.rows,
-                                                     schedule.chunks.bounds,
-                                                     next,
-                                                     static_cast<unsigned>(schedule.chunks.count),
-                                                     scratch});
-    int flag = 0;
-    Kokkos::deep_copy(space, Kokkos::View<int, Kokkos::HostSpace>(&flag), Kokkos::subview(stalled, 0));
-    space.fence("prekond::ilu::numeric::stalled");
-    return flag != 0;
-  }
-};
-
-/// What a try needs.
+/// A factorisation in progress.
 template <class Scalar, class Space>
-struct Task {
+struct FactorTask {
   const FillPattern<Space>& pattern;
   const RowSchedule<Space>& schedule;
   const Factors<Scalar, Space>& factors;
@@ -86,52 +24,114 @@ struct Task {
   double alpha;
   Vector<BreakdownCounter, Space> outcome;
   Vector<Scalar, Space> finished;  ///< values of U, for `ic` of L
+
+  template <class Row>
+  Row row() const {
+    Row row{};
+    row.lower = triangle_of<Scalar, Space>(pattern.lower, factors.lower);
+    row.upper = triangle_of<Scalar, Space>(pattern.upper, factors.upper);
+    row.finished =
+        triangle_of<Scalar, Space>(kind == IncompleteKind::ic ? pattern.lower : pattern.upper, finished);
+    row.pivots = factors.pivots;
+    row.outcome = outcome;
+    row.diagonal = static_cast<Scalar>(1 + alpha);
+    row.positive = kind != IncompleteKind::ilu;
+    row.row_scale = factors.row_scale;
+    return row;
+  }
 };
 
-/// \returns whether a row waited in vain
-template <template <class, class, class> class RowKind, int lanes, class Scalar, class Space>
-bool run(const Space& space, const Task<Scalar, Space>& task, FactorSchedule how) {
-  Launcher<RowKind, lanes, Scalar, Space> launcher{space, task.schedule, {}};
-  auto& row = launcher.row;
-  row.lower = triangle_of<Scalar, Space>(task.pattern.lower, task.factors.lower);
-  row.upper = triangle_of<Scalar, Space>(task.pattern.upper, task.factors.upper);
-  row.finished = triangle_of<Scalar, Space>(
-      task.kind == IncompleteKind::ic ? task.pattern.lower : task.pattern.upper, task.finished);
-  row.pivots = task.factors.pivots;
-  row.outcome = task.outcome;
-  row.diagonal = static_cast<Scalar>(1 + task.alpha);
-  row.positive = task.kind != IncompleteKind::ilu;
-  row.row_scale = task.factors.row_scale;
-  if (how == FactorSchedule::sync_free) {
+/// The launches of a factorisation whose rows are `Row`s.
+template <class Row, class Scalar, class Space>
+struct FactorLaunch {
+  static constexpr bool host = is_host_space<Space>;
+  static constexpr int lanes = Row::lane_group_type::width;
+  static constexpr int threads = host ? 1 : FactorTuning::team_threads / lanes;
+
+  Space space;
+  const FactorTask<Scalar, Space>& task;
+  Row row = task.template row<Row>();
+  int scratch = RowScratch<Row>::bytes();
+
+  template <class Policy = FactorPolicy<Space, Scalar, lanes>>
+  Policy policy(std::int64_t teams, int team_size) const {
+    return Policy(space, static_cast<int>(teams), team_size, lanes)
+        .set_scratch_size(0, Kokkos::PerTeam(RowScratch<Row>::team_bytes(team_size)));
+  }
+
+  void by_levels() const {
+    constexpr std::int64_t rows_per_team = host ? 64 : threads;
+    constexpr int small_team = lanes == 1 ? threads : FactorTuning::small_team_threads / lanes;
+    const auto& levels = task.schedule.levels;
+    for (const LevelGroup& group : task.schedule.groups) {
+      if (group.merged) {
+        Kokkos::parallel_for("prekond::ilu::numeric::factor_small_levels",
+                             policy<SmallLevelsPolicy<Space>>(1, small_team),
+                             FactorSmallLevels<Row, Space>{row, levels.rows, levels.level_ptrs, group.first,
+                                                           group.last, scratch});
+        continue;
+      }
+      const std::int64_t begin = levels.host_level_ptrs[group.first],
+                         end = levels.host_level_ptrs[group.last];
+      Kokkos::parallel_for("prekond::ilu::numeric::factor_level",
+                           policy((end - begin + rows_per_team - 1) / rows_per_team, threads),
+                           FactorRows<Row, Space>{row, levels.rows, begin, end, rows_per_team, scratch});
+    }
+  }
+
+  /// \returns whether a row waited too long for another, so that the factors are of no use. Fences.
+  bool in_one_launch() const {
     Kokkos::deep_copy(space, task.finished, missing_value<Scalar>());
     Kokkos::deep_copy(space, task.factors.pivots, missing_value<Scalar>());
-    return launcher.by_tickets();
+    const auto stalled = allocate_zero<Vector<int, Space>>(space, "prekond::ilu::stalled", 1);
+    const auto next = allocate_zero<Vector<unsigned, Space>>(space, "prekond::ilu::next", 1);
+    const auto& schedule = task.schedule;
+    const int busy = std::max(1, concurrency(space) / (host ? 1 : FactorTuning::team_threads));
+    const auto useful = static_cast<int>(levels::chunks_of_levels(
+        schedule.chunks.count, FactorTuning::levels_in_work, schedule.levels.num_levels()));
+    Kokkos::parallel_for("prekond::ilu::numeric::factor_dynamically",
+                         policy(std::min({busy, schedule.chunks.count, useful}), threads),
+                         FactorRowsDynamically<Row, Space>{row,
+                                                           {stalled, schedule.most_polls},
+                                                           schedule.levels.rows,
+                                                           schedule.chunks.bounds,
+                                                           next,
+                                                           static_cast<unsigned>(schedule.chunks.count),
+                                                           scratch});
+    int flag = 0;
+    Kokkos::deep_copy(space, Kokkos::View<int, Kokkos::HostSpace>(&flag), Kokkos::subview(stalled, 0));
+    space.fence("prekond::ilu::numeric::stalled");
+    return flag != 0;
   }
-  launcher.by_levels();
-  return false;
-}
 
-template <template <class, class, class> class RowKind, class Scalar, class Space>
-bool run_by_length(const Space& space, const Task<Scalar, Space>& task, FactorSchedule how) {
-  if constexpr (is_host_space<Space>) {
-    return run<RowKind, 1>(space, task, how);
-  } else {
-    return FactorTuning::lanes(task.pattern.lower.nnz(), task.pattern.num_rows()) == 1
-               ? run<RowKind, 1>(space, task, how)
-               : run<RowKind, FactorTuning::lanes_of_long_rows>(space, task, how);
+  bool run(FactorSchedule how) const {
+    if (how == FactorSchedule::sync_free) return in_one_launch();
+    by_levels();
+    return false;
   }
-}
+};
 
+/// Chooses the row of the kind and the width of its lane groups. \returns whether a row waited too long
 template <class Scalar, class Space>
-bool run_kind(const Space& space, const Task<Scalar, Space>& task, FactorSchedule how) {
-  switch (task.kind) {
-    case IncompleteKind::ic:
-      return run_by_length<IcRow>(space, task, how);
-    case IncompleteKind::mic:
-      return run_by_length<LumpingIluRow>(space, task, how);
-    default:
-      return run_by_length<IluRow>(space, task, how);
-  }
+bool launch_rows(const Space& space, const FactorTask<Scalar, Space>& task, FactorSchedule how) {
+  const auto run = [&]<int lanes>(std::integral_constant<int, lanes>) {
+    using LaneGroup = NativeLaneGroup<Space, typename Kokkos::TeamPolicy<Space>::member_type, lanes>;
+    const auto run_row = [&]<class Row>(std::type_identity<Row>) {
+      return FactorLaunch<Row, Scalar, Space>{space, task}.run(how);
+    };
+    switch (task.kind) {
+      case IncompleteKind::ic:
+        return run_row(std::type_identity<IcRow<Scalar, Space, LaneGroup>>());
+      case IncompleteKind::mic:
+        return run_row(std::type_identity<LumpingIluRow<Scalar, Space, LaneGroup>>());
+      default:
+        return run_row(std::type_identity<IluRow<Scalar, Space, LaneGroup>>());
+    }
+  };
+  if constexpr (!is_host_space<Space>)
+    if (FactorTuning::lanes(task.pattern.lower.nnz(), task.pattern.num_rows()) > 1)
+      return run(std::integral_constant<int, FactorTuning::lanes_of_long_rows>());
+  return run(std::integral_constant<int, 1>());
 }
 
 template <class Scalar, class Space>
@@ -153,13 +153,13 @@ Factors<Scalar, Space> factor(const Space& space, const CsrView<Scalar, Space>& 
   const bool is_ic = kind == IncompleteKind::ic;
   const auto attempt = [&](FactorSchedule how) {
     Factors<Scalar, Space> factors =
-        relaxation::fill_triangles<Scalar, Space>(space, a, pattern, Scalar(1), report);
+        sweeps::fill_triangles<Scalar, Space>(space, a, pattern, Scalar(1), report);
     factors.pivots = allocate<Vector<Scalar, Space>>(space, "prekond::ilu::pivots", a.num_rows);
     const auto finished = allocate<Vector<Scalar, Space>>(space, "prekond::ilu::finished",
                                                           (is_ic ? pattern.lower : pattern.upper).nnz());
     const auto counter = make_breakdown_counter(space, "prekond::ilu::breakdowns");
     outcome.stalled =
-        run_kind<Scalar, Space>(space, {pattern, schedule, factors, kind, alpha, counter, finished}, how);
+        launch_rows<Scalar, Space>(space, {pattern, schedule, factors, kind, alpha, counter, finished}, how);
     outcome.breakdowns = fetch(space, counter);
     (is_ic ? factors.lower : factors.upper) = finished;
     return factors;

@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// Incomplete factorisations on a pattern: how the rows are scheduled, and the numbers.
+/// Incomplete factorisations on a pattern: the schedule of the rows, and the numeric phase.
 #include <prekond/pattern/fill.hpp>
 #include <prekond/pattern/level_schedule.hpp>
-#include <prekond/precond/incomplete_factorization.hpp>
+#include <prekond/precond/impl/incomplete_factorization.hpp>
 
 #include "precond/factorization/ilu/row_breakdowns.hpp"
 #include "precond/triangular/row_schedule.hpp"
-#include "precond/triangular/values.hpp"
+#include "precond/triangular/scaled_triangles.hpp"
 
 #include <cstdint>
 #include <string>
@@ -16,17 +16,17 @@
 
 namespace prekond::impl::ilu {
 
-using relaxation::Factors;
+using sweeps::Factors;
 
 using impl::LevelGroup;
 using impl::RowSchedule;
 
-/// By the levels of L's pattern. Fences.
+/// Schedules the rows by the levels of L's pattern. Fences.
 template <class Space>
 RowSchedule<Space> schedule_rows(const Space& space, const CsrGraph<Space>& lower, FactorSchedule how);
 
 /// The factors of A + alpha diag |A|, A scaled to the unit diagonal (see relaxation::Factors): M = R^-1 (I +
-/// L) D (I + U) C^-1. `report` gets the breakdowns of the scaling alone. Fences.
+/// L) D (I + U) C^-1. `report` gets the breakdowns of the scaling only. Fences.
 template <class Scalar, class Space>
 Factors<Scalar, Space> factor(const Space& space, const CsrView<Scalar, Space>& a,
                               const FillPattern<Space>& pattern, const RowSchedule<Space>& schedule,

@@ -1,19 +1,20 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// How a row in work reads values of the rows that it needs: a batch of them at a time, of each lane its own.
+/// Ways in which a row in work reads values of the rows that it needs: each lane reads a batch of its own at
+/// a time.
 #include <Kokkos_Core.hpp>
 
 #include <cstdint>
 #include <thread>
 
+#include "core/concurrent_words.hpp"
 #include "core/missing_value.hpp"
 #include "core/packed.hpp"
-#include "core/relaxed_words.hpp"
 
 namespace prekond::impl::ilu {
 
-/// They are there.
+/// Values that are there when the kernel starts.
 struct ReadyValues {
   static constexpr bool waits = false;
 
@@ -34,12 +35,12 @@ struct ReadyValues {
   }
 };
 
-/// They come while the kernel runs: `begin` asks for them once, `finish` until they are there. After
-/// `most_polls` in vain it raises a flag and goes on with 0, as do all others that still wait: what they make
-/// then is of no use.
+/// Values that other rows write while the kernel runs: `begin` reads them once, `finish` until they are
+/// there. After `most_polls` polls it raises a flag and continues with 0, as do all others that still wait;
+/// the results of the launch are then discarded.
 struct AwaitedValues {
   static constexpr bool waits = true;
-  static constexpr int looks_at_flag = 64;  ///< polls between two looks whether another one gave up
+  static constexpr int looks_at_flag = 64;  ///< polls between two reads of the flag
 
   PackedVector<int> stalled;
   std::int64_t most_polls;
@@ -49,7 +50,7 @@ struct AwaitedValues {
 #pragma unroll
     for (int p = 0; p < N; ++p) {
       const Scalar* from = address(p);
-      values[p] = from ? load_relaxed(*from) : Scalar(0);
+      values[p] = from ? concurrent_load(*from) : Scalar(0);
     }
   }
   template <int N, class Scalar, class Address>
@@ -71,11 +72,11 @@ struct AwaitedValues {
     return value[0];
   }
   KOKKOS_FORCEINLINE_FUNCTION bool has_stalled() const {
-    return load_relaxed(stalled(0)) != 0;
+    return concurrent_load(stalled(0)) != 0;
   }
 
  private:
-  /// A few times. \returns whether all are there
+  /// Reads the missing values a few times. \returns whether all are there
   template <int N, class Scalar, class Address>
   KOKKOS_FORCEINLINE_FUNCTION static bool ask_again(Scalar (&values)[N], const Address& address) {
     for (int polls = 0; polls < looks_at_flag; ++polls) {
@@ -85,13 +86,13 @@ struct AwaitedValues {
       if (all) return true;
 #pragma unroll
       for (int p = 0; p < N; ++p)
-        if (is_missing(values[p])) values[p] = load_relaxed(*address(p));
+        if (is_missing(values[p])) values[p] = concurrent_load(*address(p));
     }
     return false;
   }
   KOKKOS_FUNCTION bool must_give_up(std::int64_t polls) const {
     if (polls >= most_polls) raise_flag(stalled(0), 1);
-    KOKKOS_IF_ON_HOST((std::this_thread::yield();))  // whom it waits for may want this core
+    KOKKOS_IF_ON_HOST((std::this_thread::yield();))  // the thread that it waits for may need this core
     return load_relaxed(stalled(0)) != 0;
   }
 };

@@ -7,14 +7,14 @@
 
 namespace prekond::impl::ilu {
 
-/// What became of a factorisation.
+/// The outcome of a factorisation.
 struct Outcome {
   BreakdownCounter breakdowns{};
-  bool stalled = false;  ///< a row waited in vain, and all was done again by levels
-  std::string note;      ///< how the factors came about
+  bool stalled = false;  ///< a row waited too long, and all rows were done again by levels
+  std::string note;      ///< a note for the report
 };
 
-/// Of rows that a factorisation worked on, see FactorRow.
+/// The breakdowns of the rows of a factorisation, see FactorRow.
 inline Breakdowns breakdowns_of_rows(const BreakdownCounter& counted) {
   Breakdowns own = breakdowns_of(counted, "");
   own.action = std::to_string(own.count) + " rows of the factors fell back to their diagonal entries";

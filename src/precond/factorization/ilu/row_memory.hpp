@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// Scratch of a vector of lanes for a row in work.
+/// Scratch of a lane group for a row in work.
 #include <Kokkos_Core.hpp>
 
 #include <cstddef>
@@ -11,13 +11,13 @@ namespace prekond::impl::ilu {
 struct RowMemoryTuning {
   // Eight teams of 128 lanes have room in an SM's 227 KiB, and of threads by themselves 512.
   static constexpr int capacity = 96, chunk = 24;
-  static constexpr int batch = 4;  ///< entries of other rows that a lane asks for at a time
+  static constexpr int batch = 4;  ///< entries of other rows that a lane reads at a time
   static constexpr int lane_capacity = 16, lane_steps = 16;
 };
 
-/// Of a vector of lanes: a row by its columns, in ascending order, with a hash table that finds them; and
-/// where the entries of a chunk of other rows stand in it, one entry a lane. Without room (`capacity` 0) a
-/// row is worked on where it is stored.
+/// Scratch of a group of several lanes: a row by its columns, in ascending order, with a hash table that
+/// finds them; and the places in it of the entries of a chunk of other rows, one entry a lane. Without room
+/// (`capacity` 0) a row is worked on where it is stored.
 template <class Scalar>
 struct RowMemory {
   static constexpr int nothing = 255;  ///< a place: the row has no entry for the lane
@@ -29,7 +29,6 @@ struct RowMemory {
   int chunk = 0;
   unsigned mask = 0;                ///< of slots
   Scalar* values = nullptr;         ///< capacity
-  Scalar* pivots = nullptr;         ///< capacity: D^-1 of the rows of L's columns
   Scalar* steps = nullptr;          ///< batch x width: entries of the other rows
   std::size_t* begins = nullptr;    ///< chunk: where the other rows begin
   int* lengths = nullptr;           ///< chunk
@@ -42,8 +41,7 @@ struct RowMemory {
       : capacity(capacity_), chunk(chunk_), mask(unsigned(table_size(capacity_) - 1)) {
     begins = static_cast<std::size_t*>(base);
     values = reinterpret_cast<Scalar*>(begins + chunk);
-    pivots = values + capacity;
-    steps = pivots + capacity + capacity % 2;
+    steps = values + capacity + capacity % 2;
     slots = reinterpret_cast<Slot*>(steps + RowMemoryTuning::batch * width);
     lengths = reinterpret_cast<int*>(slots + mask + 1);
     cols = lengths + chunk;
@@ -60,23 +58,28 @@ struct RowMemory {
   static constexpr std::size_t bytes(int capacity, int chunk, int width) {
     if (capacity == 0) return 0;
     const std::size_t all = std::size_t(chunk) * (sizeof(std::size_t) + sizeof(int) + width) +
-                            std::size_t(capacity + capacity % 2) * (2 * sizeof(Scalar) + sizeof(int)) +
+                            std::size_t(capacity + capacity % 2) * (sizeof(Scalar) + sizeof(int)) +
                             std::size_t(RowMemoryTuning::batch) * width * sizeof(Scalar) +
                             std::size_t(table_size(capacity)) * sizeof(Slot);
     return (all + 7) / 8 * 8;
   }
 
+  KOKKOS_FORCEINLINE_FUNCTION Scalar& value(int k) const { return values[k]; }
+  KOKKOS_FORCEINLINE_FUNCTION int col(int k) const { return cols[k]; }
+
+  /// Makes an entry the k-th. The lanes do so for columns that differ at the same time; a barrier has to
+  /// follow.
+  KOKKOS_FORCEINLINE_FUNCTION void put(int k, int col, Scalar value) const {
+    cols[k] = col;
+    values[k] = value;
+    insert(col, k);
+  }
+  /// A barrier has to follow.
   template <class LaneGroup>
-  KOKKOS_FORCEINLINE_FUNCTION void clear_table(const LaneGroup& lane_group) const {
+  KOKKOS_FORCEINLINE_FUNCTION void clear(const LaneGroup& lane_group) const {
     for (unsigned k = lane_group.lane(); k <= mask; k += LaneGroup::width) slots[k] = empty;
   }
-  /// The lanes add columns that differ at the same time; a barrier has to follow.
-  KOKKOS_FORCEINLINE_FUNCTION void insert(int col, int place) const {
-    unsigned at = slot_of(col);
-    const Slot slot = Slot(unsigned(col)) << 32 | unsigned(place);
-    while (Kokkos::atomic_compare_exchange(slots + at, empty, slot) != empty) at = next(at);
-  }
-  /// Where a column stands; `dropped` where it does not.
+  /// The place of a column; `dropped` where it has none.
   KOKKOS_FORCEINLINE_FUNCTION int place_of(int col) const {
     for (unsigned at = slot_of(col);; at = next(at)) {
       const Slot slot = slots[at];
@@ -86,14 +89,20 @@ struct RowMemory {
   }
 
  private:
+  KOKKOS_FORCEINLINE_FUNCTION void insert(int col, int place) const {
+    unsigned at = slot_of(col);
+    const Slot slot = Slot(unsigned(col)) << 32 | unsigned(place);
+    while (Kokkos::atomic_compare_exchange(slots + at, empty, slot) != empty) at = next(at);
+  }
   KOKKOS_FORCEINLINE_FUNCTION unsigned slot_of(int col) const {
     return ((unsigned(col) * 0x9E3779B1u) >> 16) & mask;
   }
   KOKKOS_FORCEINLINE_FUNCTION unsigned next(unsigned at) const { return (at + 1) & mask; }
 };
 
-/// Of a thread by itself: a row by its columns, and the next steps on it, values[target] -= values[source]
-/// times an entry of another row. The threads of a team are next to each other in memory, `stride` of them.
+/// Scratch of a group of one lane: a row by its columns, and the next steps on it, values[target] -=
+/// values[source] times an entry of another row. The values of the `stride` threads of a team are
+/// interleaved.
 template <class Scalar>
 struct LaneMemory {
   static constexpr int chunk = 0;
@@ -121,6 +130,12 @@ struct LaneMemory {
 
   KOKKOS_FORCEINLINE_FUNCTION Scalar& value(int k) const { return values[k * stride]; }
   KOKKOS_FORCEINLINE_FUNCTION int& col(int k) const { return cols[k * stride]; }
+  KOKKOS_FORCEINLINE_FUNCTION void put(int k, int own_col, Scalar own_value) const {
+    col(k) = own_col;
+    value(k) = own_value;
+  }
+  template <class LaneGroup>
+  KOKKOS_FORCEINLINE_FUNCTION void clear(const LaneGroup&) const {}
   KOKKOS_FORCEINLINE_FUNCTION unsigned& entry(int k) const { return entries[k * stride]; }
   KOKKOS_FORCEINLINE_FUNCTION unsigned short& operand(int k) const { return operands[k * stride]; }
 };

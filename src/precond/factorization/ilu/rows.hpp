@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// Rows of incomplete factorisations on a given pattern, a vector of lanes each. A row needs those of the
+/// Rows of incomplete factorisations on a given pattern, each by a lane group. A row needs those of the
 /// columns of its part of L: they are done, or it waits for their values.
 #include <prekond/core/scalar.hpp>
 #include <prekond/core/views.hpp>
 #include "core/lane_group.hpp"
+#include "core/pivot_policy.hpp"
 
 #include <type_traits>
 
@@ -20,19 +21,21 @@ namespace prekond::impl::ilu {
 struct FactorTuning {
   static constexpr int team_threads = 128;
   static constexpr int lanes_of_long_rows = 32;
-  static constexpr int short_rows = 6;  ///< entries of a triangle's mean row, up to which a thread has a row
+  static constexpr int short_rows = 6;  ///< mean length up to which one thread works on a triangle's row
   static constexpr int resident_threads = 1024, resident_lanes = 512;
   static constexpr int small_team_threads = 256;  ///< whose scratch fits 48 kB
-  // Rows of so many mean levels are on their way at a time: more of them would only poll.
-  static constexpr int levels_on_their_way = 4;
+  /// Mean levels whose rows are in work at a time; rows of further levels would only poll.
+  static constexpr int levels_in_work = 4;
 
   static constexpr int lanes(std::int64_t entries, std::int64_t rows) {
     return entries <= short_rows * rows ? 1 : lanes_of_long_rows;
   }
 };
 
-/// What all factorisations share: the row in work, what the rows before became, and how a row ends.
-/// `lumps`: what is not in the pattern goes to the diagonal.
+/// The base of all kinds of rows: the row in work, the rows of the factors before it, and the end of a row.
+/// A row is worked on in scratch, if it has room there and lanes keep registers, or in place, where it is
+/// stored. In scratch a lane reads values of other rows several at a time, which matters on a device; a host
+/// works in place. With `lumps`, entries outside of the pattern are added to the diagonal.
 template <class Scalar, class Space, class LaneGroup, bool lumps>
 struct FactorRow {
   using scalar_type = Scalar;
@@ -40,30 +43,25 @@ struct FactorRow {
   static constexpr bool is_lane = LaneGroup::width == 1;
   using Memory = std::conditional_t<is_lane, LaneMemory<Scalar>, RowMemory<Scalar>>;
   using Triangle = FactorTriangle<Scalar, Space>;
-  static constexpr int batch =
-      RowMemoryTuning::batch;   ///< entries of other rows that a lane asks for at a time
+  static constexpr int batch = RowMemoryTuning::batch;
+
   Triangle lower, upper;        ///< A's values; rows in work are changed in place, L's stay there
-  Triangle finished;            ///< U of ILU, L of IC: of the rows that are done; may be the same values
+  Triangle finished;            ///< U of ILU, L of IC, of the rows that are done; may be the same values
   PackedVector<Scalar> pivots;  ///< D^-1 of the rows that are done
-  PackedVector<const int> permutation;  ///< by whose numbers rows are reported; empty: their own
+  PackedVector<const int> permutation;  ///< the numbers by which rows are reported; empty: their own
   PackedVector<BreakdownCounter> outcome;
   Scalar diagonal = 1;                   ///< of the matrix
   bool positive = false;                 ///< pivots have to be
   PackedVector<const Scalar> row_scale;  ///< of `lumps`: R's diagonal, see lumped()
 
-  /// What an entry of the scaled matrix in column `col` gives to the diagonal, so that the sums of the rows
-  /// of the matrix itself are kept.
+  /// The part of an entry of the scaled matrix in column `col` that is added to the diagonal, so that the row
+  /// sums of the matrix itself are kept.
   KOKKOS_FUNCTION Scalar lumped(Scalar entry, std::int64_t i, int col) const {
     return entry * (Kokkos::abs(row_scale(i)) / Kokkos::abs(row_scale(col)));
   }
 
-  KOKKOS_FUNCTION bool is_sound(Scalar pivot) const {
-    const Scalar floor = Kokkos::sqrt(Kokkos::Experimental::epsilon_v<Scalar>);
-    return is_finite(pivot) && (positive ? pivot : Kokkos::abs(pivot)) > floor;
-  }
-  /// Has w_ik, of a column k < i, a finite l_ik = w_ik D_kk^-1, whatever the pivot?
-  KOKKOS_FUNCTION static bool is_finite_over_pivot(Scalar w) {
-    return is_finite(w / Kokkos::sqrt(Kokkos::Experimental::epsilon_v<Scalar>));
+  KOKKOS_FORCEINLINE_FUNCTION PivotPolicy<Scalar> policy() const {
+    return PivotPolicy<Scalar>::with_shifts(positive);
   }
   KOKKOS_FUNCTION void count_breakdown(std::int64_t i, Scalar pivot) const {
     const float reported = is_finite(pivot) ? static_cast<float>(pivot) : 0.0f;
@@ -71,12 +69,12 @@ struct FactorRow {
     BreakdownCounter::count(outcome(0), row, true, reported);
   }
 
-  /// L_i = w_i D^-1, and D_ii = `pivot`; of ILU U_i = D_ii^-1 w_i. Nothing but D_ii = 1 where the pivot is
-  /// bad: with its L and U kept, the factors of the rows behind it can grow without bound.
+  /// Ends a row in place: L_i = w_i D^-1, D_ii = `pivot`, and of ILU U_i = D_ii^-1 w_i. A row that breaks
+  /// down keeps only D_ii = 1: with its L and U the factors of later rows could grow without bound.
   template <bool is_ilu, class Values>
   KOKKOS_FUNCTION void end(const LaneGroup& lane_group, std::int64_t i, Scalar pivot,
                            const Values& others) const {
-    const bool sound = is_sound(pivot);
+    const bool sound = policy().accepts(pivot);
     const Scalar inverse = sound ? Scalar(1) / pivot : Scalar(1);
     const std::size_t first = lower.begin(i), first_upper = is_ilu ? upper.begin(i) : 0;
     const int length = lower.length(i), length_upper = is_ilu ? upper.length(i) : 0;
@@ -85,7 +83,7 @@ struct FactorRow {
       for (int k = lane; k < length; k += lane_group.size()) {
         const Scalar w = lower.values(first + k);
         lower.values(first + k) = w * others.read(pivots(lower.col_idxs(first + k)));
-        if (!is_finite_over_pivot(w)) bad = 1;
+        if (!policy().keeps_finite(w)) bad = 1;
       }
       for (int k = lane; k < length_upper; k += lane_group.size()) {
         upper.values(first_upper + k) *= inverse;
@@ -110,23 +108,48 @@ struct FactorRow {
     finish(pivots(i), keeps ? inverse : Scalar(1));
     if (!keeps) count_breakdown(i, pivot);
   }
-  /// From here on others may read it.
+  /// Stores a value that others may read from now on.
   KOKKOS_FORCEINLINE_FUNCTION static void finish(Scalar& to, Scalar value) { store_relaxed(to, value); }
 
-  /// A row of a triangle goes to scratch, from place `at` on.
+  /// Is there room in scratch for a row of this length? The steps of a thread know entries of other rows by
+  /// 32 bits, counted from the first one that the row may need.
+  KOKKOS_FORCEINLINE_FUNCTION bool fits(const Memory& memory, std::int64_t i, int length) const {
+    if (memory.capacity == 0 || length > memory.capacity) return false;
+    return !is_lane || lower.length(i) == 0 ||
+           finished.begin(i) - finished.begin(lower.col_idxs(lower.begin(i))) < (1ull << 32);
+  }
+  /// Copies a row of a triangle to scratch, from place `at` on.
   KOKKOS_FORCEINLINE_FUNCTION void load(const LaneGroup& lane_group, const Memory& memory,
                                         const Triangle& triangle, std::int64_t i, int at, int length) const {
     const std::size_t first = triangle.begin(i);
-    for (int k = lane_group.lane(); k < length; k += LaneGroup::width) {
-      const int col = triangle.col_idxs(first + k);
-      memory.cols[at + k] = col;
-      memory.values[at + k] = triangle.values(first + k);
-      memory.insert(col, at + k);
+    for (int k = lane_group.lane(); k < length; k += LaneGroup::width)
+      memory.put(at + k, triangle.col_idxs(first + k), triangle.values(first + k));
+  }
+  /// In scratch w_ik becomes l_ik = w_ik D_kk^-1 for the lane's k < own. \returns its part of sum_k w_ik l_ik
+  KOKKOS_FUNCTION Scalar scale_lower(int lane, const Memory& memory, int own, const auto& others) const {
+    Scalar square = 0;
+    for (int first = lane; first < own; first += batch * LaneGroup::width) {
+      const auto address = [&](int p) -> const Scalar* {
+        const int k = first + p * LaneGroup::width;
+        return k < own ? &pivots(memory.col(k)) : nullptr;
+      };
+      Scalar inverses[batch];
+      others.begin(inverses, address);
+      others.finish(inverses, address);
+#pragma unroll
+      for (int p = 0; p < batch; ++p) {
+        const int k = first + p * LaneGroup::width;
+        if (k >= own) break;
+        const Scalar w = memory.value(k), scaled = w * inverses[p];
+        square += w * scaled;
+        memory.value(k) = scaled;
+      }
     }
+    return square;
   }
 
-  /// Where the entries of the finished rows of L's columns [begin, end) stand in the row in work, one entry
-  /// of each a lane: all that the pattern says, before anything is waited for.
+  /// Finds the places in the row in work of the entries of the finished rows of L's columns [begin, end), one
+  /// entry of each row a lane, before any value is waited for.
   KOKKOS_FUNCTION void find_places(const LaneGroup& lane_group, const Memory& memory, int begin,
                                    int end) const {
     const int lane = lane_group.lane(), count = end - begin;
@@ -151,7 +174,7 @@ struct FactorRow {
     }
   }
 
-  /// The entry of the k-th row of the chunk that the lane has a use for.
+  /// The entry of the k-th row of the chunk that the lane uses, or null.
   KOKKOS_FORCEINLINE_FUNCTION const Scalar* entry(const Memory& memory, int lane, int k, int count) const {
     if (k >= count) return nullptr;
     const int place = memory.places[k * LaneGroup::width + lane];
@@ -159,8 +182,8 @@ struct FactorRow {
     return &finished.values(memory.begins[k] + lane);
   }
 
-  /// step(k, column's number in L_i, place, value) for the entries of the rows of L's columns, one a lane,
-  /// row by row with what the step does between; those of the next rows are on their way meanwhile.
+  /// Calls step(k, k in the chunk, value) for the k-th column of L_i and the lane's entry of that column's
+  /// row, row after row; the entries of the next rows are loaded meanwhile.
   template <class Values, class Step>
   KOKKOS_FUNCTION void for_each_row(const LaneGroup& lane_group, const Memory& memory, int own,
                                     const Values& others, const Step& step) const {
@@ -168,7 +191,7 @@ struct FactorRow {
     for (int begin = 0; begin < own; begin += memory.chunk) {
       const int end = begin + memory.chunk < own ? begin + memory.chunk : own, count = end - begin;
       if (begin > 0) find_places(lane_group, memory, begin, end);
-      // Those of a batch are asked for before the steps of the one before.
+      // The entries of a batch are asked for before the steps of the batch before.
       for (int k = 0; k < count + batch; k += batch) {
         Scalar values[batch];
         const auto address = [&](int p) { return entry(memory, lane, k + p, count); };
@@ -184,50 +207,10 @@ struct FactorRow {
     }
   }
 
-  /// Of a thread by itself. Are all entries of other rows that it may need within 2^32 of the first?
-  KOKKOS_FORCEINLINE_FUNCTION bool fits_lane(const Memory& memory, std::int64_t i, int length) const {
-    if (length > memory.capacity) return false;
-    return lower.length(i) == 0 ||
-           finished.begin(i) - finished.begin(lower.col_idxs(lower.begin(i))) < (1ull << 32);
-  }
-  KOKKOS_FORCEINLINE_FUNCTION void load_lane(const Memory& memory, const Triangle& triangle, std::int64_t i,
-                                             int at, int length) const {
-    const std::size_t first = triangle.begin(i);
-    for (int k = 0; k < length; ++k) {
-      memory.col(at + k) = triangle.col_idxs(first + k);
-      memory.value(at + k) = triangle.values(first + k);
-    }
-  }
+  /// The steps of a row that one thread works on.
   KOKKOS_FORCEINLINE_FUNCTION auto lane_steps(const Memory& memory, int own, const auto& others) const {
     return LaneSteps<Scalar, Space, std::decay_t<decltype(others)>>(
         memory, finished.values, others, own > 0 ? finished.begin(memory.col(0)) : 0);
-  }
-  /// w_ik becomes l_ik = w_ik D_kk^-1 in scratch. \returns sum_k w_ik l_ik
-  KOKKOS_FUNCTION Scalar scale_lane(const Memory& memory, int own, const auto& others) const {
-    Scalar square = 0;
-    for (int k = 0; k < own; k += batch) {
-      const auto address = [&](int p) { return pivot_of(memory, k + p, own); };
-      Scalar asked[batch];
-      others.begin(asked, address);
-      others.finish(asked, address);
-#pragma unroll
-      for (int p = 0; p < batch; ++p) {
-        if (k + p >= own) break;
-        const Scalar w = memory.value(k + p), scaled = w * asked[p];
-        square += w * scaled;
-        memory.value(k + p) = scaled;
-      }
-    }
-    return square;
-  }
-  KOKKOS_FORCEINLINE_FUNCTION const Scalar* pivot_of(const Memory& memory, int k, int own) const {
-    return k < own ? &pivots(memory.col(k)) : nullptr;
-  }
-
-  KOKKOS_FORCEINLINE_FUNCTION void load_pivots(const LaneGroup& lane_group, const Memory& memory, int own,
-                                               const auto& others) const {
-    for (int k = lane_group.lane(); k < own; k += LaneGroup::width)
-      memory.pivots[k] = others.read(pivots(memory.cols[k]));
   }
 };
 

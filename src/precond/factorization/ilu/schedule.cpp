@@ -8,6 +8,9 @@ namespace prekond::impl::ilu {
 
 template <class Space>
 RowSchedule<Space> schedule_rows(const Space& space, const CsrGraph<Space>& lower, FactorSchedule how) {
+  if (how == FactorSchedule::automatic)
+    if (const auto blocks = levels::find_row_blocks<Space>(space, lower, Triangle::lower))
+      return {.levels = {}, .blocks = blocks};
   return make_row_schedule<Space>(
       space, level_schedule<Space>(space, lower, Triangle::lower), how,
       FactorTuning::team_threads / FactorTuning::lanes(lower.nnz(), lower.num_rows));

@@ -1,18 +1,18 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// What sweeps over the entries of the factors know of their pattern.
+/// The pattern of the factors as sweeps over their entries need it.
 #include <prekond/pattern/fill.hpp>
 
 #include <cstdint>
 
 namespace prekond::impl::par_ilu {
 
-/// U by its columns. Of a symmetric pattern these are the rows of L, which are shared.
+/// U by its columns. Where the pattern is symmetric these are the rows of L, which are shared.
 template <class Space>
 struct SweepPattern {
   CsrGraph<Space> columns;    ///< row j: the rows i < j of U's entries (i, j), ascending
-  Vector<int, Space> places;  ///< of each of U's entries, by rows, its place in its column
+  Vector<int, Space> places;  ///< places of U's entries, which are in the order of rows, in their columns
   bool shared = false;        ///< `columns` are L's rows
 
   std::int64_t bytes() const {

@@ -9,12 +9,12 @@
 
 namespace prekond::impl::ilu {
 
-/// What the pattern says.
+/// The data that a factorisation derives from the pattern.
 template <class Scalar, class Space>
 struct SymbolicFactors {
   FillPattern<Space> pattern;
-  RowSchedule<Space> schedule;                                 ///< of a factorisation by rows
-  std::shared_ptr<const par_ilu::SweepPattern<Space>> sweeps;  ///< of one by sweeps
+  RowSchedule<Space> schedule;                                 ///< for a factorisation by rows
+  std::shared_ptr<const par_ilu::SweepPattern<Space>> sweeps;  ///< for one by sweeps
   FactorSolves<Scalar, Space> solves;                          ///< without values
 };
 

@@ -7,8 +7,8 @@
 
 #include <cstdint>
 
+#include "core/concurrent_words.hpp"
 #include "core/packed.hpp"
-#include "core/relaxed_words.hpp"
 #include "core/row_teams.hpp"
 
 namespace prekond::impl::ilu {
@@ -24,7 +24,7 @@ struct FactorTriangle {
   KOKKOS_FORCEINLINE_FUNCTION int length(std::int64_t i) const {
     return static_cast<int>(row_ptrs(i + 1) - row_ptrs(i));
   }
-  /// Where column `col` stands among the entries [first, end); `end` where it does not.
+  /// The place of column `col` among the entries [first, end), or `end`.
   KOKKOS_FUNCTION std::size_t find(std::size_t first, std::size_t end, int col) const {
     const std::size_t none = end;
     while (first < end) {
@@ -36,8 +36,8 @@ struct FactorTriangle {
     }
     return first < none && col_idxs(first) == col ? first : none;
   }
-  /// The first of the entries [first, end) whose column is not below `col`: steps that double, then halves.
-  /// Cheap where it is near.
+  /// The first of the entries [first, end) whose column is not below `col`, by steps that double and then a
+  /// bisection: cheap where it is near.
   KOKKOS_FUNCTION std::size_t seek(std::size_t first, std::size_t end, int col) const {
     std::size_t step = 1;
     while (first + step < end && col_idxs(first + step - 1) < col) {
@@ -62,7 +62,7 @@ FactorTriangle<Scalar, Space> triangle_of(const CsrGraph<Space>& pattern,
   return {pattern.row_ptrs, pattern.col_idxs, values};
 }
 
-/// U = L^T, of IC. Raises a flag where U has an entry that L does not have.
+/// Copies L^T to U, for IC. Raises a flag where U has an entry that L does not have.
 template <class Scalar, class Space>
 struct TransposeLower {
   using Rows = RowTeams<Space>;

@@ -29,13 +29,13 @@ inline std::string note_of_try(double alpha, const Outcome& outcome) {
   return text.str();
 }
 
-/// For general matrices of which some pivot broke down, or some diagonal entry is of no use.
+/// Advice for general matrices with a pivot that broke down, or a diagonal entry that cannot be used.
 inline std::string advice_of_matching() {
   return "a matching brings large entries to the diagonal: --match of the command; in C++ "
          "maximum_product_matching, permute_rows, and Scaled with its scales";
 }
 
-/// The shifts to be tried, in turn.
+/// The shifts that are tried, in turn.
 inline std::vector<double> shifts_of(const ShiftOptions& options) {
   std::vector<double> shifts = {options.shift};
   for (const double larger : {1e-3, 1e-2, 1e-1, 1.0})
@@ -43,7 +43,7 @@ inline std::vector<double> shifts_of(const ShiftOptions& options) {
   return shifts;
 }
 
-/// The factors that are kept, and how they came about.
+/// The factors that are kept, with the outcome of their try.
 template <class Factors>
 struct BestTry {
   Factors factors;
@@ -52,8 +52,8 @@ struct BestTry {
   int tries = 0;
 };
 
-/// factor(alpha, outcome) with each shift in turn until no row breaks down; else that of the fewest
-/// breakdowns.
+/// Calls factor(alpha, outcome) with each shift in turn until no row breaks down. \returns the last try;
+/// where rows broke down in all, the one with the fewest breakdowns
 template <class Factor>
 auto try_shifts(const ShiftOptions& options, const Factor& factor, Report& report) {
   BestTry<std::invoke_result_t<const Factor&, double, Outcome&>> best;
@@ -63,7 +63,7 @@ auto try_shifts(const ShiftOptions& options, const Factor& factor, Report& repor
     const auto factors = factor(alpha, outcome);
     ++best.tries;
     if (outcome.stalled)
-      report.notes.push_back("a row waited in vain for another: the factorisation was done again by levels");
+      report.notes.push_back("a row waited too long for another: the factorisation was done again by levels");
     if (shifts.size() > 1 && (count_of(outcome) > 0 || best.tries > 1))
       report.notes.push_back(note_of_try(alpha, outcome));
     if (best.tries == 1 || count_of(outcome) < count_of(best.outcome)) {

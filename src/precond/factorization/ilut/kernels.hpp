@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// All rows of a threshold factorisation in one launch, and what becomes of them.
+/// The kernels of a threshold factorisation: all rows in one launch, and their sorting.
 #include "core/row_teams.hpp"
 #include "precond/factorization/ilut/rows.hpp"
 
@@ -10,8 +10,7 @@
 
 namespace prekond::impl::ilut {
 
-/// Waits until a row is done, by polling. After `most_polls` in vain it raises the signal that ends the
-/// launch.
+/// Waits until a row is done, by polling. After `most_polls` polls it raises the signal that ends the launch.
 template <class Scalar, class Space>
 struct PollRow {
   using Rows = GrowingRows<Scalar, Space>;
@@ -24,42 +23,43 @@ struct PollRow {
   template <class LaneGroup>
   KOKKOS_FORCEINLINE_FUNCTION Word operator()(const LaneGroup& lane_group, int row) const {
     const Word word = poll(row);
-    Kokkos::memory_fence();  // what the others wrote is read behind it
+    Kokkos::memory_fence();  // the values that others wrote are read after it
     return lane_group.template max<int>([&](int) { return word == 0 ? 1 : 0; }) == 0 ? word : Word(0);
   }
 
  private:
   KOKKOS_FORCEINLINE_FUNCTION Word poll(int row) const {
-    Word word = load_relaxed(done(row));
+    Word word = concurrent_load(done(row));
     for (std::int64_t polls = 0; word == 0; ++polls) {
       if (polls >= most_polls) {
         raise_flag(signals(stalled), 1);
         raise_flag(signals(ended), 1);
       }
-      if (polls % 16 == 0 && load_relaxed(signals(ended)) != 0) return load_relaxed(done(row));
+      if (polls % 16 == 0 && concurrent_load(signals(ended)) != 0) return concurrent_load(done(row));
       // The row may be held by a thread that has no core; most are done within a few us.
       KOKKOS_IF_ON_HOST((if (polls % 8192 == 8191) std::this_thread::yield();))
-      word = load_relaxed(done(row));
+      word = concurrent_load(done(row));
     }
     return word;
   }
 };
 
-/// Vectors take rows in their order by tickets: the rows that a row waits for have smaller tickets, whose
-/// vectors run and do not wait for it. So the wait ends whatever the number of vectors that run at the same
-/// time, and a vector alone never waits. Rows that an earlier launch has done are passed over: a launch that
-/// ended for want of room, or of patience, is gone on with by another.
+/// All rows by dynamic scheduling: a lane group takes the next row from a counter, in their order. The rows
+/// that a row waits for were taken before, by groups that run and do not wait for it. So the wait ends
+/// whatever the number of groups that run at the same time, and the only group of a launch never waits. Rows
+/// that an earlier launch has done are passed over: another launch continues one that ended for lack of room,
+/// or because a row waited too long.
 template <class Row, class Scalar, class Space>
-struct ThresholdTickets {
+struct ThresholdRowsDynamically {
   using Member = typename Kokkos::TeamPolicy<Space>::member_type;
   using LaneGroup = typename Row::lane_group_type;
   Row row;
   PollRow<Scalar, Space> wait;
   VectorView<unsigned, Space> next;
-  VectorView<const int, Space> order;  ///< the rows by ticket; empty: 0, 1, 2, ...
+  VectorView<const int, Space> order;  ///< in which rows are taken; empty: 0, 1, 2, ...
   unsigned num_rows;
   int scratch_slots;
-  VectorView<double, Space> slab;  ///< of all vectors
+  VectorView<double, Space> slab;  ///< of all lane groups
   int slab_slots;
 
   KOKKOS_FUNCTION static std::size_t scratch_bytes(int slots) { return RowScratch<Scalar>::bytes(slots); }
@@ -75,15 +75,15 @@ struct ThresholdTickets {
         team.team_scratch(0).get_shmem_aligned(bytes * static_cast<std::size_t>(team.team_size()), 8));
     const RowScratch<Scalar> scratch(base + bytes * static_cast<std::size_t>(team.team_rank()),
                                      scratch_slots);
-    const std::size_t vector =
+    const std::size_t group =
         static_cast<std::size_t>(team.league_rank()) * team.team_size() + team.team_rank();
-    const auto room = RowTable<Scalar>::at(slab.data() + vector * slab_length(slab_slots), slab_slots);
+    const auto room = RowTable<Scalar>::at(slab.data() + group * slab_length(slab_slots), slab_slots);
     while (true) {
-      unsigned ticket = 0;
+      unsigned place = 0;
       Kokkos::single(
-          Kokkos::PerThread(team), [&](unsigned& mine) { mine = take_ticket(); }, ticket);
-      if (ticket >= num_rows) break;
-      const int i = order.extent(0) > 0 ? order(ticket) : static_cast<int>(ticket);
+          Kokkos::PerThread(team), [&](unsigned& mine) { mine = take_next(); }, place);
+      if (place >= num_rows) break;
+      const int i = order.extent(0) > 0 ? order(place) : static_cast<int>(place);
       if (wait.done(i) != 0) continue;
       if (!row(LaneGroup(team), i, scratch, room, wait)) break;
     }
@@ -91,11 +91,11 @@ struct ThresholdTickets {
 
  private:
   KOKKOS_FORCEINLINE_FUNCTION unsigned take_ticket() const {
-    return load_relaxed(wait.signals(ended)) != 0 ? num_rows : Kokkos::atomic_fetch_add(&next(0), 1u);
+    return concurrent_load(wait.signals(ended)) != 0 ? num_tickets : Kokkos::atomic_fetch_add(&next(0), 1u);
   }
 };
 
-/// Rows in the order in which they were done, to a triangle by rows with ascending columns.
+/// Copies rows, which lie in the order in which they were done, to a triangle by rows with ascending columns.
 template <class Scalar, class Space>
 struct SortRowsInto {
   using Rows = RowTeams<Space>;

@@ -11,13 +11,13 @@ namespace prekond::impl::ilut {
 template <class Scalar>
 using SizeKey = std::conditional_t<sizeof(Scalar) == 4, unsigned, unsigned long long>;
 
-/// Numbers that are not negative are ordered as their bits are.
+/// The bits of |value|, which are ordered as the sizes are.
 template <class Scalar>
 KOKKOS_FORCEINLINE_FUNCTION SizeKey<Scalar> size_key(Scalar value) {
   return Kokkos::bit_cast<SizeKey<Scalar>>(Kokkos::abs(value));
 }
 
-/// Those that are kept: larger than `size`, or of that size in a column up to `last`.
+/// The entries that are kept: those larger than `size`, and those of that size in columns up to `last`.
 template <class Scalar>
 struct Cut {
   SizeKey<Scalar> size = 0;
@@ -46,9 +46,9 @@ KOKKOS_FUNCTION int last_of_equal(const LaneGroup& lane_group, int count, Key si
   return last;
 }
 
-/// What keeps the `most` largest of `count` entries, by bits of their sizes from the first on in which two
-/// differ, until the bits tell the ones that are kept from the others. Zeros do not count. \pre most > 0, and
-/// more than so many are not 0; columns are different
+/// The cut that keeps the `most` largest of `count` entries. It is found bit by bit of their sizes, from the
+/// first bit in which two differ until the kept entries are told from the others. Zeros do not count. \pre
+/// most > 0, more than `most` entries are not 0, and columns are different
 template <class Scalar, class LaneGroup, class Value, class Column>
 KOKKOS_FUNCTION Cut<Scalar> cut_of_largest(const LaneGroup& lane_group, int count, int most,
                                            const Value& value_of, const Column& col_of) {
@@ -81,7 +81,7 @@ KOKKOS_FUNCTION Cut<Scalar> cut_of_largest(const LaneGroup& lane_group, int coun
     if (found >= most) cut.size = higher;
     if (found == most) return cut;
   }
-  // More than enough are of this very size or larger.
+  // More entries than `most` have this size or a larger one.
   const int larger = count_from(cut.size + 1);
   cut.last = last_of_equal(lane_group, count, cut.size, most - larger, value_of, col_of);
   return cut;

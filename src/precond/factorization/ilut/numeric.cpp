@@ -16,14 +16,14 @@
 namespace prekond::impl::ilut {
 namespace {
 
-/// A factorisation in progress: launches, and more room between them.
+/// A factorisation in progress: launches, and more room between two of them.
 template <class Scalar, class Space, bool symmetric>
 class Growth {
   static constexpr bool host = is_host_space<Space>;
   using Policy = Kokkos::TeamPolicy<Space>;
   using LaneGroup = NativeLaneGroup<Space, typename Policy::member_type, ThresholdTuning::lanes>;
   using Row = ThresholdRow<Scalar, Space, LaneGroup, symmetric>;
-  using Tickets = ThresholdTickets<Row, Scalar, Space>;
+  using Kernel = ThresholdRowsDynamically<Row, Scalar, Space>;
   using Rows = GrowingRows<Scalar, Space>;
   static constexpr int lanes = host ? 1 : ThresholdTuning::lanes;
   static constexpr std::int64_t entry_bytes = sizeof(Scalar) + sizeof(int);
@@ -41,7 +41,7 @@ class Growth {
     m_next = allocate_zero<Vector<unsigned, Space>>(space, "prekond::ilut::next", 1);
     m_cut_rows = allocate_zero<Vector<long long, Space>>(space, "prekond::ilut::cut_rows", 1);
     m_outcome = make_breakdown_counter(space, "prekond::ilut::breakdowns");
-    m_vectors = std::min<std::int64_t>(m_num_rows, std::max(1, concurrency(space) / lanes));
+    m_groups = std::min<std::int64_t>(m_num_rows, std::max(1, concurrency(space) / lanes));
     m_order = rules.order;
     const std::int64_t most_of_row =
         std::min<std::int64_t>((symmetric ? 1 : 2) * std::int64_t(rules.p), ThresholdTuning::entries_per_row);
@@ -60,14 +60,14 @@ class Growth {
       if (signals[ended] == 0) return;
       if (signals[stalled] != 0) {
         m_stalled = true;
-        m_vectors = 1;
+        m_groups = 1;
         m_order = {};
       }
       if (signals[wanted_slots] > 0) allow_slots(signals[wanted_slots]);
       if (signals[out_of_room] != 0) {
         const auto room = static_cast<std::int64_t>(m_cols.extent(0));
         allow_entries(std::max<std::int64_t>(2 * room, 2 * m_num_rows));
-        // Rows that are done lie below the old end; what others were promised behind it was not written.
+        // Rows that are done lie below the old end; nothing was written after it.
         Kokkos::deep_copy(m_space, m_used, static_cast<typename Rows::Word>(room));
       }
       set_zero(m_space, m_signals);
@@ -97,7 +97,6 @@ class Growth {
                       Kokkos::subview(m_cut_rows, 0));
     outcome.breakdowns = fetch(m_space, m_outcome);
     result.cut_rows = cut_rows;
-    result.work_bytes = m_most_bytes;
     result.launches = m_launches;
     result.stalled = m_stalled;
     return result;
@@ -111,7 +110,7 @@ class Growth {
 
   void launch() const {
     const int threads =
-        static_cast<int>(std::min<std::int64_t>(m_vectors, host ? 1 : ThresholdTuning::team_threads / lanes));
+        static_cast<int>(std::min<std::int64_t>(m_groups, host ? 1 : ThresholdTuning::team_threads / lanes));
     Row row{};
     row.lower = ilu::triangle_of<Scalar, Space>(m_pattern.lower, m_a.lower);
     row.upper = ilu::triangle_of<Scalar, Space>(m_pattern.upper, m_a.upper);
@@ -119,20 +118,20 @@ class Growth {
     row.most = m_rules.p;
     row.tau = static_cast<Scalar>(m_rules.tau);
     row.diagonal = static_cast<Scalar>(1 + m_rules.alpha);
-    const Tickets tickets{row,
-                          {m_done, m_signals, m_rules.most_polls},
-                          m_next,
-                          m_order,
-                          static_cast<unsigned>(m_num_rows),
-                          m_rules.scratch_slots,
-                          m_slab,
-                          m_slots};
-    const std::size_t scratch = Tickets::scratch_bytes(m_rules.scratch_slots) * threads + 8;
-    // No more vectors than there are slabs for.
+    const Kernel kernel{row,
+                        {m_done, m_signals, m_rules.most_polls},
+                        m_next,
+                        m_order,
+                        static_cast<unsigned>(m_num_rows),
+                        m_rules.scratch_slots,
+                        m_slab,
+                        m_slots};
+    const std::size_t scratch = Kernel::scratch_bytes(m_rules.scratch_slots) * threads + 8;
+    // There are at most as many lane groups as slabs.
     Kokkos::parallel_for("prekond::ilut::numeric::factor_rows",
-                         Policy(m_space, static_cast<int>(m_vectors / threads), threads, lanes)
+                         Policy(m_space, static_cast<int>(m_groups / threads), threads, lanes)
                              .set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(scratch))),
-                         tickets);
+                         kernel);
   }
 
   static std::int64_t bytes(std::size_t entries, std::size_t slab) {
@@ -140,15 +139,14 @@ class Growth {
            static_cast<std::int64_t>(slab * sizeof(double));
   }
   void check_bytes(std::int64_t needed) {
-    m_most_bytes = std::max(m_most_bytes, needed);
-    if (needed <= m_rules.work_bytes) return;
+    if (needed <= m_rules.memory_budget) return;
     std::ostringstream text;
-    text << m_rules.owner << ": the factors and rows in work need " << needed << " bytes; work_bytes is "
-         << m_rules.work_bytes << ". A larger tau, or a smaller p, drops more";
+    text << m_rules.owner << ": the factors and rows in work need " << needed << " bytes; memory_budget is "
+         << m_rules.memory_budget << ". A larger tau, or a smaller p, drops more";
     throw InputError(text.str());
   }
 
-  /// Room of the rows that are done, with what is there.
+  /// Makes room for rows that are done, and keeps those that are there.
   void allow_entries(std::int64_t entries) {
     const auto old = static_cast<std::int64_t>(m_cols.extent(0));
     check_bytes(bytes(entries + old, m_slab.extent(0)));
@@ -164,22 +162,22 @@ class Growth {
     m_values = values;
   }
 
-  /// Slabs for rows of `wanted` entries and twice as many, and as many vectors as have one each.
+  /// Allocates slabs for rows of twice `wanted` entries, one for each lane group.
   void allow_slots(std::int64_t wanted) {
     std::int64_t slots = std::max(m_rules.least_slab_slots, m_slots);
     while (RowTable<Scalar>::most_of(slots) < std::min(2 * wanted, m_num_rows)) slots *= 2;
-    const auto length = static_cast<std::int64_t>(Tickets::slab_length(slots));
+    const auto length = static_cast<std::int64_t>(Kernel::slab_length(slots));
     if (slots > std::int64_t(1) << 30)
       throw InputError(m_rules.owner + ": a row in work has " + std::to_string(wanted) +
                        " entries, too many for a table; a larger tau, or a smaller p, drops more");
     const std::int64_t most =
         std::max<std::int64_t>(1, ThresholdTuning::slab_bytes / std::int64_t(8 * length));
-    m_vectors = std::min(m_vectors, most);
+    m_groups = std::min(m_groups, most);
     const int threads = host ? 1 : ThresholdTuning::team_threads / lanes;
-    if (m_vectors > threads) m_vectors = m_vectors / threads * threads;
+    if (m_groups > threads) m_groups = m_groups / threads * threads;
     m_slab = {};
-    check_bytes(bytes(m_cols.extent(0), m_vectors * length));
-    m_slab = allocate<Vector<double, Space>>(m_space, "prekond::ilut::slab", m_vectors * length);
+    check_bytes(bytes(m_cols.extent(0), m_groups * length));
+    m_slab = allocate<Vector<double, Space>>(m_space, "prekond::ilut::slab", m_groups * length);
     m_slots = static_cast<int>(slots);
   }
 
@@ -213,21 +211,10 @@ class Growth {
   Vector<double, Space> m_slab;
   int m_slots = 0;
   std::int64_t m_most_bytes = 0;
-  std::int64_t m_vectors = 1;
+  std::int64_t m_groups = 1;
   int m_launches = 0;
   bool m_stalled = false;
 };
-
-template <bool symmetric, class Scalar, class Space>
-ThresholdFactors<Scalar, Space> run(const Space& space, const FillPattern<Space>& pattern,
-                                    const Factors<Scalar, Space>& a, const ThresholdRules<Space>& rules,
-                                    ilu::Outcome& outcome) {
-  Growth<Scalar, Space, symmetric> growth(space, pattern, a, rules);
-  growth.run();
-  auto result = growth.result(outcome);
-  space.fence("prekond::ilut::factor");  // what grew is freed
-  return result;
-}
 
 }  // namespace
 
@@ -235,8 +222,14 @@ template <class Scalar, class Space>
 ThresholdFactors<Scalar, Space> factor(const Space& space, const FillPattern<Space>& pattern,
                                        const Factors<Scalar, Space>& a, const ThresholdRules<Space>& rules,
                                        ilu::Outcome& outcome) {
-  return rules.symmetric ? run<true, Scalar, Space>(space, pattern, a, rules, outcome)
-                         : run<false, Scalar, Space>(space, pattern, a, rules, outcome);
+  const auto run = [&](auto growth) {
+    growth.run();
+    auto result = growth.result(outcome);
+    space.fence("prekond::ilut::factor");  // the working memory is freed
+    return result;
+  };
+  return rules.symmetric ? run(Growth<Scalar, Space, true>(space, pattern, a, rules))
+                         : run(Growth<Scalar, Space, false>(space, pattern, a, rules));
 }
 
 #define PREKOND_ILUT_NUMERIC(Scalar, Space)                                                                 \

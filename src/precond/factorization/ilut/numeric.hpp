@@ -1,19 +1,20 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// Threshold factorisations: the numbers, and the pattern that they make.
+/// The numeric phase of threshold factorisations, which makes their patterns too.
 #include <prekond/pattern/fill.hpp>
-#include <prekond/precond/impl/threshold_factorization.hpp>
+#include <prekond/precond/ilut.hpp>
 
+#include "pattern/levels/row_blocks.hpp"
 #include "precond/factorization/ilu/row_breakdowns.hpp"
-#include "precond/triangular/values.hpp"
+#include "precond/triangular/scaled_triangles.hpp"
 
 #include <cstdint>
 #include <string>
 
 namespace prekond::impl::ilut {
 
-using relaxation::Factors;
+using sweeps::Factors;
 
 struct ThresholdTuning {
   static constexpr int lanes = 32;
@@ -25,7 +26,7 @@ struct ThresholdTuning {
   static constexpr std::int64_t most_polls = std::int64_t(1) << 24;    ///< some 10 s
 };
 
-/// What is dropped, and what memory there is.
+/// The dropping rules and the bounds of the memory.
 template <class Space>
 struct ThresholdRules {
   std::string owner;
@@ -33,27 +34,26 @@ struct ThresholdRules {
   int p = 10;
   double tau = 1e-3;
   double alpha = 0;  ///< A + alpha diag|A|
-  std::int64_t work_bytes = std::int64_t(16) << 30;
+  std::int64_t memory_budget = std::int64_t(16) << 30;
   int scratch_slots = ThresholdTuning::scratch_slots;        ///< a power of two
   int least_slab_slots = ThresholdTuning::least_slab_slots;  ///< likewise
   std::int64_t first_entries = -1;                           ///< room of L and U; -1: by the rows
   std::int64_t most_polls = ThresholdTuning::most_polls;
-  Vector<int, Space> order;  ///< of the first launch, see ThresholdTickets
+  Vector<int, Space> order;  ///< of the first launch, see ThresholdRowsDynamically
 };
 
-/// The strict triangles and their values, and how they came about.
+/// The strict triangles with their values, and facts of the factorisation.
 template <class Scalar, class Space>
 struct ThresholdFactors {
-  FillPattern<Space> pattern;  ///< the triangles alone
+  FillPattern<Space> pattern;  ///< the two triangles
   Factors<Scalar, Space> factors;
-  std::int64_t cut_rows = 0;  ///< of which more than p entries were above the tolerance
-  std::int64_t work_bytes = 0;
+  std::int64_t cut_rows = 0;  ///< rows of which more than p entries were above the tolerance
   int launches = 0;
-  bool stalled = false;  ///< a row waited in vain, and one vector went on alone
+  bool stalled = false;  ///< a row waited too long, and one lane group did the other rows
 };
 
 /// The factors of A + alpha diag |A|, where `pattern` has A's triangles and `a` their values, scaled to the
-/// unit diagonal. Fences. \throws InputError where more than `work_bytes` are needed
+/// unit diagonal. Fences. \throws InputError where more than `memory_budget` are needed
 template <class Scalar, class Space>
 ThresholdFactors<Scalar, Space> factor(const Space& space, const FillPattern<Space>& pattern,
                                        const Factors<Scalar, Space>& a, const ThresholdRules<Space>& rules,

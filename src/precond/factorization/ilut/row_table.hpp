@@ -2,23 +2,23 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// A row in work, which gets fill: columns and values by open addressing, in scratch or in global memory.
-#include "core/relaxed_words.hpp"
+#include "core/concurrent_words.hpp"
 
 #include <cstddef>
 #include <cstdint>
 
 namespace prekond::impl::ilut {
 
-/// Filled up to three quarters. Where an entry stands depends on the order of insertion; what stands in it
-/// does not.
+/// A table that is filled up to three quarters. The slot of an entry depends on the order of insertion, its
+/// value does not.
 template <class Scalar>
 struct RowTable {
   int capacity = 0;          ///< a power of two
   Scalar* values = nullptr;  ///< by slot; not set of slots without a column
   int* cols = nullptr;       ///< by slot; -1: none
-  int* list = nullptr;  ///< slots of columns below the row from its front on, of those above from its back
+  int* list = nullptr;       ///< slots of columns below the row from the front, of those above from the back
 
-  /// `values` first: 8-byte words behind a multiple of 8 bytes.
+  /// `values` come first, since they need 8-byte alignment.
   KOKKOS_FUNCTION static RowTable at(void* base, int capacity) {
     RowTable table;
     table.capacity = capacity;
@@ -95,7 +95,7 @@ struct RowTable {
     const int none = -1;
     int s = first_slot(col);
     while (true) {
-      int there = load_relaxed(cols[s]);
+      int there = concurrent_load(cols[s]);
       if (there == none) {
         there = exchange(lane_group, s, col);
         if (there == none) {
@@ -127,7 +127,7 @@ struct RowTable {
   }
 };
 
-/// Scratch of a vector of lanes.
+/// Scratch of a lane group.
 template <class Scalar>
 struct RowScratch {
   RowTable<Scalar> table;

@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// Rows of threshold factorisations, a vector of lanes each. Which rows a row needs is found while it is
-/// worked on, and it waits for each of them.
+/// Rows of threshold factorisations, each by a lane group. A row finds the rows that it needs while it is
+/// worked on, and waits for each of them.
 #include <prekond/core/scalar.hpp>
 #include <prekond/core/views.hpp>
 #include "core/lane_group.hpp"
+#include "core/pivot_policy.hpp"
 
 #include "precond/factorization/ilu/triangles.hpp"
 #include "precond/factorization/ilut/largest.hpp"
@@ -14,28 +15,27 @@
 
 namespace prekond::impl::ilut {
 
-/// Why a launch ended before all rows were done, see ThresholdTickets.
+/// Why a launch ended before all rows were done, see ThresholdRowsDynamically.
 enum Signal { ended, stalled, out_of_room, wanted_slots, num_signals };
 
-/// The rows that are done, one behind the other in the order in which they were, and what there is to know of
-/// them.
+/// The rows that are done, one after the other in the order in which they were done, with their data.
 template <class Scalar, class Space>
 struct GrowingRows {
   using Word = unsigned long long;
   static constexpr int length_bits = 24;
 
-  VectorView<Word, Space> done;  ///< by row: 0, or where U's row is, see word_of
+  VectorView<Word, Space> done;  ///< by row: 0, or the place of U's row, see word_of
   VectorView<int, Space> lower_length, upper_length;
   VectorView<Scalar, Space> pivots;  ///< D^-1
-  VectorView<int, Space> cols;       ///< of a row those of L, and behind them those of U, in any order
+  VectorView<int, Space> cols;       ///< of a row those of L, and after them those of U, in any order
   VectorView<Scalar, Space> values;
   VectorView<Word, Space> used;           ///< of the two, 1
   VectorView<int, Space> signals;         ///< num_signals
-  VectorView<long long, Space> cut_rows;  ///< 1: of which more than p entries were above the tolerance
+  VectorView<long long, Space> cut_rows;  ///< 1: rows with more than p entries above the tolerance
   VectorView<BreakdownCounter, Space> outcome;
 
-  /// One word says that a row is done, where U's part begins, and its length, if that is below 2^24 - 1: what
-  /// waits for the row needs no further look at memory to load its entries.
+  /// The word that says that a row is done: the place of U's part and its length, if that is below 2^24 - 1.
+  /// A row that waits for it needs no other word to load the entries.
   KOKKOS_FORCEINLINE_FUNCTION static Word word_of(std::size_t begin, int length) {
     constexpr Word longest = (Word(1) << length_bits) - 1;
     const Word word_length = static_cast<Word>(length) < longest ? static_cast<Word>(length) : longest;
@@ -61,9 +61,9 @@ struct GrowingRows {
 ///
 ///   w_j -= u_ki d_k u_kj for all j >= i of U's row k, and its columns below i are had from then on.
 ///
-/// Every k with u_ki != 0 is met so. U's row k has the column i either from A, whose pattern is symmetric:
-/// row i has k from the beginning. Or from a step m < k of row k, with u_mk != 0 and u_mi != 0: by induction
-/// row i meets m, and has U_m's columns from then on, of which k is one.
+/// Row i meets every k with u_ki != 0. Either U's row k has the column i from A, whose pattern is symmetric,
+/// and row i has k from the beginning. Or it has i from a step m < k of row k, with u_mk != 0 and u_mi != 0:
+/// by induction row i meets m, and has U_m's columns from then on, of which k is one.
 template <class Scalar, class Space, class LaneGroup, bool symmetric>
 struct ThresholdRow {
   using scalar_type = Scalar;
@@ -79,8 +79,8 @@ struct ThresholdRow {
   Scalar tau = 0;
   Scalar diagonal = 1;  ///< of A
 
-  /// \returns whether the row is done. Else there was no room for it, or it waited in vain: it has left
-  /// nothing. `slab`: memory for a row that outgrows the scratch; it may have no room at all
+  /// \returns whether the row is done. Else there was no room for it, or it waited too long, and it has
+  /// written nothing. `slab`: memory for a row that outgrows the scratch; it may have no room at all
   template <class Wait>
   KOKKOS_FUNCTION bool operator()(const LaneGroup& lane_group, int i, const Scratch& scratch,
                                   const Table& slab, const Wait& wait) const {
@@ -114,7 +114,7 @@ struct ThresholdRow {
     return false;
   }
 
-  /// Room for `added` entries more, if need be in the slab.
+  /// Makes room for `added` more entries, if need be in the slab.
   KOKKOS_FUNCTION bool grow(const LaneGroup& lane_group, int i, Table& table, const Table& slab, int* counts,
                             int count, int added) const {
     const std::int64_t all = static_cast<std::int64_t>(count) + added;
@@ -136,7 +136,7 @@ struct ThresholdRow {
     return true;
   }
 
-  /// A's row. \returns its 2-norm
+  /// Loads A's row. \returns its 2-norm
   KOKKOS_FUNCTION Scalar load(const LaneGroup& lane_group, int i, const Table& table, int* counts) const {
     const std::size_t first = lower.begin(i), behind = upper.begin(i);
     const int own = lower.length(i), length = own + 1 + upper.length(i);
@@ -167,10 +167,10 @@ struct ThresholdRow {
     return largest * Kokkos::sqrt(square);
   }
 
-  /// The first dropping rule. What is dropped stays as 0.
+  /// The first dropping rule. A dropped entry stays as 0.
   KOKKOS_FUNCTION bool drops(const LaneGroup& lane_group, int k, const Table& table, Scalar tolerance) const {
     const int slot = table.find(k);
-    // Not where it is not a number: that has to be seen in the end.
+    // A value that is not a number stays, so that the end of the row sees it.
     if (!(Kokkos::abs(table.values[slot]) <= tolerance)) return false;
     lane_group.region([](int) {});  // all have read it
     lane_group.once([&] { table.values[slot] = 0; });
@@ -198,8 +198,8 @@ struct ThresholdRow {
     }
   }
 
-  /// w_j -= w u_kj for all j of U's row k, with `symmetric` for those that are not below i; the others are
-  /// had from now on.
+  /// w_j -= w u_kj for all j of U's row k, with `symmetric` for j >= i only; the row has the other columns
+  /// from now on. \returns the number of entries that are new
   KOKKOS_FUNCTION int subtract(const LaneGroup& lane_group, int i, const Table& table, int* counts,
                                std::size_t begin, int length, Scalar w) const {
     return lane_group.template sum<int>([&](int lane) {
@@ -217,8 +217,7 @@ struct ThresholdRow {
   }
 
   KOKKOS_FUNCTION bool is_sound(Scalar pivot) const {
-    const Scalar floor = Kokkos::sqrt(Kokkos::Experimental::epsilon_v<Scalar>);
-    return is_finite(pivot) && (symmetric ? pivot : Kokkos::abs(pivot)) > floor;
+    return PivotPolicy<Scalar>::with_shifts(symmetric).accepts(pivot);
   }
 
   /// A part of the list: that of L, or that of U.
@@ -238,7 +237,7 @@ struct ThresholdRow {
     }
   };
 
-  /// The second dropping rule: what is dropped stays as 0. \returns whether all is finite
+  /// The second dropping rule; a dropped entry stays as 0. \returns whether all entries are finite
   KOKKOS_FUNCTION bool drop(const LaneGroup& lane_group, const Part& below, const Part& above,
                             Scalar tolerance, Scalar inverse) const {
     return lane_group.template max<int>([&](int lane) {
@@ -254,7 +253,7 @@ struct ThresholdRow {
     }) == 0;
   }
 
-  /// Which of a part's `nonzeros` entries are kept.
+  /// The rule by which entries of a part with `nonzeros` nonzeros are kept.
   KOKKOS_FUNCTION Cut<Scalar> cut(const LaneGroup& lane_group, const Part& part, int nonzeros) const {
     if (nonzeros <= most || most == 0) return {};
     return cut_of_largest<Scalar>(
@@ -262,7 +261,7 @@ struct ThresholdRow {
         [&](int e) { return part.col(e); });
   }
 
-  /// Those that are kept, times `factor`, to `begin` and behind it.
+  /// Writes the entries that are kept, times `factor`, from `begin` on.
   KOKKOS_FUNCTION void put(int lane, const LaneGroup& lane_group, const Part& part, const Cut<Scalar>& kept,
                            int* places, std::size_t begin, Scalar factor) const {
     for (int e = lane; e < part.count; e += lane_group.size()) {
@@ -312,7 +311,7 @@ struct ThresholdRow {
         BreakdownCounter::count(rows.outcome(0), i, true,
                                 is_finite(pivot) ? static_cast<float>(pivot) : 0.0f);
       Kokkos::memory_fence();
-      store_relaxed(rows.done(i), Rows::word_of(middle, kept_above));
+      concurrent_store(rows.done(i), Rows::word_of(middle, kept_above));
     });
     return true;
   }

@@ -13,7 +13,8 @@
 namespace prekond::impl::par_ilu {
 namespace {
 
-/// How many columns row i lists: of each k of L_i itself and those of U_k, of U_i, and of A below num_rows.
+/// The number of columns that row i lists: each k of L_i and the columns of U_k, those of U_i, and A's below
+/// num_rows.
 template <class Space>
 struct ListLength {
   CsrGraphView<Space> a, lower, upper;
@@ -97,7 +98,7 @@ struct TakeOnce {
   }
 };
 
-/// Where each entry stands in the row of another pattern; -1 where it does not.
+/// The place of each entry in the row of another pattern, or -1.
 template <class Space>
 struct LookUp {
   using Rows = RowTeams<Space>;
@@ -131,7 +132,7 @@ void check_bytes(const std::string& what, std::size_t nnz, std::size_t bytes, st
   if (bytes <= static_cast<std::size_t>(most_bytes)) return;
   throw InputError("par_ilut: " + what + " would have " + std::to_string(nnz) + " entries and take " +
                    std::to_string(bytes) + " bytes, more than the " + std::to_string(most_bytes) +
-                   " allowed; lower fill_factor or raise pattern_bytes");
+                   " allowed; lower fill_factor or raise memory_budget");
 }
 
 /// Keeps the entries with a flag.

@@ -8,24 +8,23 @@
 
 namespace prekond::impl::par_ilu {
 
-/// A pattern, and where its entries stood in the one before.
+/// A pattern, with the places of its entries in the pattern before.
 template <class Space>
 struct GrownPattern {
   FillPattern<Space> pattern;
   Vector<int, Space> lower_origin, upper_origin;  ///< in the row of the pattern before; -1: new
 };
 
-/// The pattern of (I + L)(I + U) and A, beside the diagonal. Each row's columns are listed, once for each way
-/// to them, sorted, and written once. `known`: A's own pattern, for what is the same for all. Memory: 4 bytes
-/// a listed column. Fences.
-///
-/// \throws InputError, before it is allocated, where the list or the result takes more than `most_bytes`
+/// The pattern of (I + L)(I + U) and A, without the diagonal. Each row's columns are listed, once for each
+/// product that gives them, sorted, and written once. `known` is A's own pattern. Memory: 4 bytes a listed
+/// column. Fences. \throws InputError, before it is allocated, where the list or the result takes more than
+/// `most_bytes`
 template <class Space>
 GrownPattern<Space> add_candidates(const Space& space, const CsrGraphView<Space>& a,
                                    const FillPattern<Space>& known, const FillPattern<Space>& s,
                                    std::int64_t most_bytes);
 
-/// A triangle's entries that are kept, with where they stand in A's rows and in the rows before. Fences.
+/// The entries of a triangle that are kept, with their places in A's rows and in the rows before. Fences.
 template <class Space>
 struct CutTriangle {
   CsrGraph<Space> graph;

@@ -23,7 +23,7 @@ struct SizeKey {
   KOKKOS_FORCEINLINE_FUNCTION static type of(Scalar x) { return Kokkos::bit_cast<type>(Kokkos::abs(x)); }
 };
 
-/// How many keys that begin as the prefix does go on with which digit.
+/// For each digit, the number of keys in which it follows the prefix.
 template <class Scalar, class Space>
 struct CountDigits {
   using Key = SizeKey<Scalar>;

@@ -8,7 +8,7 @@
 
 namespace prekond::impl::par_ilu {
 
-/// What is kept of a list.
+/// The entries of a list that are kept.
 template <class Space>
 struct Selection {
   Vector<char, Space> keep;  ///< 1 or 0

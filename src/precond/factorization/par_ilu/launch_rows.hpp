@@ -6,9 +6,9 @@
 
 namespace prekond::impl::par_ilu {
 
-/// Launches of rows by vectors of lanes.
+/// Launches of the rows of a sweep, by lane groups whose width fits the mean row.
 template <class Scalar, class Space>
-struct Launcher {
+struct SweepLaunch {
   using Member = typename Kokkos::TeamPolicy<Space>::member_type;
   Space space;
   const SweepMatrix<Scalar, Space>& a;
@@ -38,12 +38,12 @@ struct Launcher {
     }
   }
 
-  template <template <class, class, class, class> class Row, bool Shared, class... Arguments>
+  template <template <class, class, class, class> class Row, class... Arguments>
   void run(const char* label, bool symmetric, const Arguments&... arguments) const {
     if (symmetric)
-      by_length<Row>(label, IcEntries<Scalar, Space, Shared>{{a}}, arguments...);
+      by_length<Row>(label, IcEntries<Scalar, Space>{{a}}, arguments...);
     else
-      by_length<Row>(label, IluEntries<Scalar, Space, Shared>{{a}}, arguments...);
+      by_length<Row>(label, IluEntries<Scalar, Space>{{a}}, arguments...);
   }
 };
 

@@ -18,14 +18,6 @@ struct ThresholdPattern {
   FillPattern<Space> pattern;
 };
 
-/// Sweeps in the place of steps, on a pattern that was found before.
-inline FixedPointOptions sweeps_of(const ParIlutOptions& options) {
-  FixedPointOptions result;
-  static_cast<FactorOptions&>(result) = options;
-  result.sweeps = 2 * options.steps;
-  return result;
-}
-
 }  // namespace impl::par_ilu
 
 template <class Scalar, class Space>
@@ -41,7 +33,7 @@ std::shared_ptr<const typename ParIlut<Scalar, Space>::Pattern> ParIlut<Scalar, 
     const Space& space, const matrix_view& a) const {
   constexpr bool looks_at_symmetry = false;  // patterns that are found have none
   return std::make_shared<const Pattern>(
-      Pattern{fill_pattern<Space>(space, a, 0, m_options.pattern_bytes, looks_at_symmetry)});
+      Pattern{fill_pattern<Space>(space, a, 0, m_options.memory_budget, looks_at_symmetry)});
 }
 
 template <class Scalar, class Space>
@@ -73,10 +65,9 @@ void ParIlut<Scalar, Space>::numeric_step(const Space& space, const matrix_sourc
       [&](double alpha, impl::ilu::Outcome& outcome) {
         Report of_scaling;
         const auto result =
-            kept ? Try{m_found->pattern,
-                       impl::par_ilu::sweep_factors<Scalar, Space>(
-                           space, a, m_found->pattern, sweeps, impl::par_ilu::sweeps_of(m_options),
-                           IncompleteKind::ilu, alpha, nullptr, of_scaling, outcome)}
+            kept ? Try{m_found->pattern, impl::par_ilu::sweep_factors<Scalar, Space>(
+                                             space, a, m_found->pattern, sweeps, 2 * m_options.steps,
+                                             IncompleteKind::ilu, alpha, nullptr, of_scaling, outcome)}
                  : impl::par_ilu::threshold_factors<Scalar, Space>(space, a, known->pattern, m_options, alpha,
                                                                    of_scaling, outcome);
         report.breakdowns = of_scaling.breakdowns;
@@ -97,7 +88,6 @@ void ParIlut<Scalar, Space>::numeric_step(const Space& space, const matrix_sourc
       4.0 * m_options.steps * best.tries * double(lower) * double(upper) / double(a.num_rows);
   report.foreign_entries = pattern.foreign;
   report.pattern_kept = kept;
-  report.setup_bytes = static_cast<std::int64_t>(4 * (lower + upper + 2 * a.num_rows) * sizeof(Scalar));
   space.fence("prekond::par_ilut::end");  // temporaries are freed
   m_known = known;
   m_found = std::make_shared<const Pattern>(Pattern{pattern});

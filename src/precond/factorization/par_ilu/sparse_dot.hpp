@@ -6,38 +6,20 @@
 
 namespace prekond::impl::par_ilu {
 
-/// A list that is so many times longer than the other is searched; else both are merged.
+/// The ratio of lengths from which the longer list is searched; below it both lists are merged.
 inline constexpr int searched_ratio = 8;
 
-/// Reads a value that others may write meanwhile, where `Shared`.
-template <bool Shared, class Scalar>
-KOKKOS_FORCEINLINE_FUNCTION Scalar read_value(const Scalar& value) {
-  if constexpr (Shared)
-    return *static_cast<const volatile Scalar*>(&value);
-  else
-    return value;
-}
-template <bool Shared, class Scalar>
-KOKKOS_FORCEINLINE_FUNCTION void write_value(Scalar& to, Scalar value) {
-  if constexpr (Shared)
-    *static_cast<volatile Scalar*>(&to) = value;
-  else
-    to = value;
-}
-
-/// Values by ascending indices. `Shared`: others may write them meanwhile.
-template <class Scalar, bool Shared>
+/// Values by ascending indices.
+template <class Scalar>
 struct SparseList {
   const int* indices;
   const Scalar* values;
   int length;
-  KOKKOS_FORCEINLINE_FUNCTION Scalar value(int k) const { return read_value<Shared>(values[k]); }
 };
 
 /// The sum over the indices of both; each of the shorter one is searched in the longer one.
-template <class Scalar, bool Shared>
-KOKKOS_FUNCTION Scalar search_dot(const SparseList<Scalar, Shared>& shorter,
-                                  const SparseList<Scalar, Shared>& longer) {
+template <class Scalar>
+KOKKOS_FUNCTION Scalar search_dot(const SparseList<Scalar>& shorter, const SparseList<Scalar>& longer) {
   Scalar sum = 0;
   int from = 0;
   for (int k = 0; k < shorter.length; ++k) {
@@ -51,20 +33,20 @@ KOKKOS_FUNCTION Scalar search_dot(const SparseList<Scalar, Shared>& shorter,
         end = middle;
     }
     if (from == longer.length) break;
-    if (longer.indices[from] == index) sum += shorter.value(k) * longer.value(from);
+    if (longer.indices[from] == index) sum += shorter.values[k] * longer.values[from];
   }
   return sum;
 }
 
 /// The sum over the indices of both, in ascending order.
-template <class Scalar, bool Shared>
-KOKKOS_FUNCTION Scalar sparse_dot(const SparseList<Scalar, Shared>& x, const SparseList<Scalar, Shared>& y) {
+template <class Scalar>
+KOKKOS_FUNCTION Scalar sparse_dot(const SparseList<Scalar>& x, const SparseList<Scalar>& y) {
   if (x.length / searched_ratio > y.length) return search_dot(y, x);
   if (y.length / searched_ratio > x.length) return search_dot(x, y);
   Scalar sum = 0;
   for (int a = 0, b = 0; a < x.length && b < y.length;) {
     const int of_x = x.indices[a], of_y = y.indices[b];
-    if (of_x == of_y) sum += x.value(a) * y.value(b);
+    if (of_x == of_y) sum += x.values[a] * y.values[b];
     a += of_x <= of_y ? 1 : 0;
     b += of_y <= of_x ? 1 : 0;
   }

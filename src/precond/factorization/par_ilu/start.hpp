@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// What sweeps begin with.
+/// The factors with which sweeps begin.
 #include "core/row_teams.hpp"
 #include "precond/factorization/par_ilu/sweep_entries.hpp"
 
 namespace prekond::impl::par_ilu {
 
-/// A's triangles: those of L divided by the diagonal, of kind `ic` by its root.
+/// A's triangles, where L's is divided by the diagonal, for kind `ic` by its root.
 template <class Scalar, class Space>
 struct StartFromMatrix {
   using Rows = RowTeams<Space>;
@@ -31,7 +31,7 @@ struct StartFromMatrix {
   }
 };
 
-/// L, D^-1 and U of factors at hand; of kind `ic` C = (I + L) D^(1/2).
+/// L, D^-1 and U of given factors; for kind `ic` C = (I + L) D^(1/2).
 template <class Scalar, class Space>
 struct StartFromFactors {
   using Rows = RowTeams<Space>;

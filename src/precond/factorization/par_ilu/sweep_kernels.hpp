@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// Sweeps over the entries of the factors, a vector of lanes a row, a lane an entry.
+/// Sweeps over the entries of the factors: a row is worked on by a lane group, an entry by a lane.
 #include "core/lane_group.hpp"
 
 #include "precond/factorization/ilu/triangles.hpp"
@@ -15,11 +15,11 @@ namespace prekond::impl::par_ilu {
 struct SweepTuning {
   static constexpr int team_threads = 128;
   static constexpr int short_lanes = 4, long_lanes = 16;
-  static constexpr int short_rows = 6;  ///< entries of a triangle's mean row, up to which vectors are short
+  static constexpr int short_rows = 6;  ///< mean length of a triangle's row up to which lane groups are short
   static constexpr int host_rows = 64;  ///< of a team on a host
 };
 
-/// The rows of a launch: `row(level, i)` for each.
+/// The rows of a launch: `row(lane_group, i)` for each.
 template <class Row, class Space>
 struct EachRow {
   using Member = typename Kokkos::TeamPolicy<Space>::member_type;
@@ -41,7 +41,7 @@ struct SweepRow {
   using lane_group_type = LaneGroup;
   using Values = SweepValues<Scalar, Space>;
   Entries entries;
-  Values from, to;                  ///< the same where sweeps are asynchronous
+  Values from, to;
   VectorView<Scalar, Space> found;  ///< the pivots as they came out
 
   KOKKOS_FUNCTION void operator()(const LaneGroup& lane_group, std::int64_t i) const {
@@ -70,12 +70,12 @@ struct SweepRow {
       const Scalar pivot = a.diagonal - sum;
       found(i) = pivot;
       const Scalar inverse = Entries::is_sound(pivot) ? Entries::inverse(pivot) : from.pivots(i);
-      write_value<Entries::shared>(to.pivots(i), inverse);
+      to.pivots(i) = inverse;
     });
   }
 
   KOKKOS_FORCEINLINE_FUNCTION static void set(Scalar& to, Scalar value, const Scalar& before) {
-    write_value<Entries::shared>(to, is_finite(value) ? value : before);
+    to = is_finite(value) ? value : before;
   }
 };
 

@@ -10,9 +10,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <sstream>
 #include <utility>
 
 namespace prekond::impl::par_ilu {
+
+std::string note_of_residuals(const std::string& what, double before, double after) {
+  std::ostringstream text;
+  text << what << ": the residual |(A - L U)_S| / |A_S| was " << before << ", and is " << after;
+  return text.str();
+}
+
 namespace {
 
 template <class Scalar, class Space>
@@ -62,21 +70,14 @@ void Sweeps<Scalar, Space>::start(const Factors<Scalar, Space>& last) {
 }
 
 template <class Scalar, class Space>
-void Sweeps<Scalar, Space>::sweep(int times, SweepMode mode) {
-  const Launcher<Scalar, Space> launcher{m_space, m_matrix};
+void Sweeps<Scalar, Space>::sweep(int times) {
+  const SweepLaunch<Scalar, Space> launch{m_space, m_matrix};
   const VectorView<Scalar, Space> found(m_values.found);
-  if (mode == SweepMode::asynchronous) {
-    const auto values = m_values.now.values();
-    for (int k = 0; k < times; ++k)
-      launcher.template run<SweepRow, true>("prekond::par_ilu::numeric::sweep_in_place", m_symmetric, values,
-                                            values, found);
-    return;
-  }
   if (times > 0) make_next();
   auto& next = m_values.next;
   for (int k = 0; k < times; ++k) {
-    launcher.template run<SweepRow, false>("prekond::par_ilu::numeric::sweep", m_symmetric,
-                                           m_values.now.values(), next.values(), found);
+    launch.template run<SweepRow>("prekond::par_ilu::numeric::sweep", m_symmetric, m_values.now.values(),
+                                  next.values(), found);
     std::swap(m_values.now, next);
   }
 }
@@ -95,9 +96,9 @@ void Sweeps<Scalar, Space>::make_next() {
 template <class Scalar, class Space>
 double Sweeps<Scalar, Space>::residual() const {
   const auto norms = allocate<Vector<double, Space>>(m_space, "prekond::par_ilu::residuals", m_num_rows);
-  const Launcher<Scalar, Space> launcher{m_space, m_matrix};
-  launcher.template run<ResidualRow, false>("prekond::par_ilu::numeric::residual", m_symmetric,
-                                            m_values.now.values(), VectorView<double, Space>(norms));
+  const SweepLaunch<Scalar, Space> launch{m_space, m_matrix};
+  launch.template run<ResidualRow>("prekond::par_ilu::numeric::residual", m_symmetric, m_values.now.values(),
+                                   VectorView<double, Space>(norms));
   const double lower = square_of_norm<Scalar, Space>(m_space, m_matrix.a_lower);
   const double upper = m_symmetric ? lower : square_of_norm<Scalar, Space>(m_space, m_matrix.a_upper);
   const double diagonal = double(m_matrix.diagonal) * double(m_matrix.diagonal) * double(m_num_rows);
@@ -108,8 +109,8 @@ template <class Scalar, class Space>
 BreakdownCounter Sweeps<Scalar, Space>::end(Factors<Scalar, Space>& factors, Scalar most) const {
   factors.pivots = allocate<Vector<Scalar, Space>>(m_space, "prekond::par_ilu::inverse_pivots", m_num_rows);
   const auto counter = make_breakdown_counter(m_space, "prekond::par_ilu::breakdowns");
-  const Launcher<Scalar, Space> launcher{m_space, m_matrix};
-  launcher.template run<EndRow, false>(
+  const SweepLaunch<Scalar, Space> launch{m_space, m_matrix};
+  launch.template run<EndRow>(
       "prekond::par_ilu::numeric::end", m_symmetric, m_values.now.values(),
       VectorView<const Scalar, Space>(m_values.found), VectorView<Scalar, Space>(factors.lower),
       VectorView<Scalar, Space>(factors.upper), VectorView<Scalar, Space>(factors.pivots),
@@ -120,11 +121,11 @@ BreakdownCounter Sweeps<Scalar, Space>::end(Factors<Scalar, Space>& factors, Sca
 template <class Scalar, class Space>
 Factors<Scalar, Space> sweep_factors(const Space& space, const CsrView<Scalar, Space>& a,
                                      const FillPattern<Space>& pattern, const SweepPattern<Space>& sweeps,
-                                     const FixedPointOptions& options, IncompleteKind kind, double alpha,
+                                     int most_sweeps, IncompleteKind kind, double alpha,
                                      const Factors<Scalar, Space>* last, Report& report,
                                      ilu::Outcome& outcome) {
   const bool symmetric = kind != IncompleteKind::ilu;
-  auto factors = relaxation::fill_triangles<Scalar, Space>(space, a, pattern, Scalar(1), report);
+  auto factors = sweeps::fill_triangles<Scalar, Space>(space, a, pattern, Scalar(1), report);
   Sweeps<Scalar, Space> work(space, pattern, sweeps, factors, symmetric, alpha);
   if (last != nullptr)
     work.start(*last);
@@ -133,13 +134,12 @@ Factors<Scalar, Space> sweep_factors(const Space& space, const CsrView<Scalar, S
   const double before = work.residual();
   // There are no more levels than rows; twice as many sweeps also take away what rounding left, and further
   // ones would change nothing.
-  const int done = static_cast<int>(std::min<std::int64_t>(options.sweeps, 2 * pattern.num_rows()));
-  work.sweep(done, options.mode);
+  const int done = static_cast<int>(std::min<std::int64_t>(most_sweeps, 2 * pattern.num_rows()));
+  work.sweep(done);
   const double after = work.residual();
-  outcome.note = note_of_residuals(
-      std::to_string(done) + (options.mode == SweepMode::synchronous ? "" : " asynchronous") +
-          (done == 1 ? " sweep" : " sweeps") + (last != nullptr ? " from the last factors" : ""),
-      before, after);
+  outcome.note = note_of_residuals(std::to_string(done) + (done == 1 ? " sweep" : " sweeps") +
+                                       (last != nullptr ? " from the last factors" : ""),
+                                   before, after);
   const Scalar epsilon = Kokkos::Experimental::epsilon_v<Scalar>;
   if (after <= std::max(before, 64 * double(epsilon))) {
     outcome.breakdowns = work.end(factors);
@@ -161,8 +161,7 @@ Factors<Scalar, Space> sweep_factors(const Space& space, const CsrView<Scalar, S
   template class Sweeps<Scalar, Space>;                                                                   \
   template Factors<Scalar, Space> sweep_factors<Scalar, Space>(                                           \
       const Space&, const CsrView<Scalar, Space>&, const FillPattern<Space>&, const SweepPattern<Space>&, \
-      const FixedPointOptions&, IncompleteKind, double, const Factors<Scalar, Space>*, Report&,           \
-      ilu::Outcome&);
+      int, IncompleteKind, double, const Factors<Scalar, Space>*, Report&, ilu::Outcome&);
 PREKOND_INSTANTIATE(PREKOND_SWEEPS)
 
 }  // namespace prekond::impl::par_ilu

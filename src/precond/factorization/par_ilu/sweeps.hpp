@@ -3,18 +3,18 @@
 #pragma once
 /// Factors by sweeps over their entries.
 #include <prekond/pattern/fill.hpp>
-#include <prekond/precond/impl/fixed_point_factorization.hpp>
+#include <prekond/precond/par_ilu.hpp>
 
 #include "precond/factorization/ilu/row_breakdowns.hpp"
 #include "precond/factorization/ilu/sweep_pattern.hpp"
 #include "precond/factorization/par_ilu/sweep_entries.hpp"
-#include "precond/triangular/values.hpp"
+#include "precond/triangular/scaled_triangles.hpp"
 
 #include <string>
 
 namespace prekond::impl::par_ilu {
 
-using relaxation::Factors;
+using sweeps::Factors;
 
 /// The factors in work, and those of the sweep before.
 template <class Scalar, class Space>
@@ -33,21 +33,21 @@ class Sweeps {
  public:
   using Matrix = SweepMatrix<Scalar, Space>;
 
-  /// `factors` are A's triangles, which are kept: see relaxation::fill_triangles.
+  /// `factors` are A's triangles, which are kept: see sweeps::fill_triangles.
   Sweeps(const Space& space, const FillPattern<Space>& pattern, const SweepPattern<Space>& sweeps,
          const Factors<Scalar, Space>& factors, bool symmetric, double alpha);
 
-  /// The entries of A, those of L divided by the diagonal: the same for each.
+  /// Starts with the entries of A, those of L divided by the diagonal.
   void start();
-  /// Those of factors at hand.
+  /// Starts with given factors.
   void start(const Factors<Scalar, Space>& last);
-  void sweep(int times, SweepMode mode);
+  void sweep(int times);
   /// Makes room for a second copy.
   void make_next();
   /// ||(A - L U)_S||_F / ||A_S||_F. Fences.
   double residual() const;
-  /// Gives `factors` the factors' values, in the place of A's, and the pivots; rows with bad pivots fall back
-  /// to their diagonal, and those with entries larger than `most`. \returns what was counted. Fences.
+  /// Replaces A's values in `factors` by the factors' and sets the pivots; rows with bad pivots, and those
+  /// with entries larger than `most`, fall back to their diagonal. \returns the breakdowns. Fences.
   BreakdownCounter end(Factors<Scalar, Space>& factors,
                        Scalar most = Kokkos::Experimental::finite_max_v<Scalar>) const;
 
@@ -62,12 +62,12 @@ class Sweeps {
   SweepFactors<Scalar, Space> m_values;
 };
 
-/// All of a try, see FixedPointFactorization: `last` are factors to begin with, or nullptr. `report` gets
-/// the breakdowns of the scaling. Fences.
+/// All of a try, see ParIlu: at most `most_sweeps` sweeps from the factors `last`, or from A's triangles
+/// where that is null. `report` gets the breakdowns of the scaling. Fences.
 template <class Scalar, class Space>
 Factors<Scalar, Space> sweep_factors(const Space& space, const CsrView<Scalar, Space>& a,
                                      const FillPattern<Space>& pattern, const SweepPattern<Space>& sweeps,
-                                     const FixedPointOptions& options, IncompleteKind kind, double alpha,
+                                     int most_sweeps, IncompleteKind kind, double alpha,
                                      const Factors<Scalar, Space>* last, Report& report,
                                      ilu::Outcome& outcome);
 

@@ -60,7 +60,7 @@ class Steps {
   /// A's triangles on a pattern, and room for the factors there.
   void prepare(const FillPattern<Space>& pattern) {
     Report of_scaling;
-    m_factors = relaxation::fill_triangles<Scalar, Space>(m_space, m_a, pattern, Scalar(1), of_scaling);
+    m_factors = sweeps::fill_triangles<Scalar, Space>(m_space, m_a, pattern, Scalar(1), of_scaling);
     m_report.breakdowns = of_scaling.breakdowns;
     m_sweeps = make_sweep_pattern<Space>(m_space, pattern);
     m_work = std::make_unique<Work>(m_space, pattern, m_sweeps, m_factors, false, m_alpha);
@@ -98,18 +98,18 @@ class Steps {
 
   /// Adds all candidates with their residuals, and sweeps once.
   void grow(State& state) {
-    const auto grown = add_candidates<Space>(m_space, m_a, m_known, state.pattern, m_options.pattern_bytes);
+    const auto grown = add_candidates<Space>(m_space, m_a, m_known, state.pattern, m_options.memory_budget);
     prepare(grown.pattern);
     carry_over(state, grown.lower_origin, grown.upper_origin, grown.pattern);
     m_work->make_next();
     auto& values = m_work->values();
-    const Launcher<Scalar, Space> launcher{m_space, m_work->matrix()};
-    launcher.template by_length<CandidateRow>(
-        "prekond::par_ilut::candidate_values", IluEntries<Scalar, Space, false>{{m_work->matrix()}},
+    const SweepLaunch<Scalar, Space> launch{m_space, m_work->matrix()};
+    launch.template by_length<CandidateRow>(
+        "prekond::par_ilut::candidate_values", IluEntries<Scalar, Space>{{m_work->matrix()}},
         values.now.values(), values.next.values(), VectorView<const int, Space>(grown.lower_origin),
         VectorView<const int, Space>(grown.upper_origin));
     std::swap(values.now, values.next);
-    m_work->sweep(1, SweepMode::synchronous);
+    m_work->sweep(1);
     state = by_rows(grown.pattern);
   }
 
@@ -132,7 +132,7 @@ class Steps {
     pattern.added = pattern.lower.nnz() + pattern.upper.nnz() - m_known.lower.nnz() - m_known.upper.nnz();
     prepare(pattern);
     carry_over(state, of_lower.origin, of_upper.origin, pattern);
-    m_work->sweep(1, SweepMode::synchronous);
+    m_work->sweep(1);
     m_residual = m_work->residual();
     state = by_rows(pattern);
   }

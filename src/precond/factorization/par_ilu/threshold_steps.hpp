@@ -19,7 +19,7 @@ struct ThresholdFactors {
   Vector<Scalar, Space> lower, upper, pivots;
 };
 
-/// What a try leaves: M's factors, on their pattern.
+/// The result of a try: M's factors on their pattern.
 template <class Scalar, class Space>
 struct ThresholdTry {
   FillPattern<Space> pattern;

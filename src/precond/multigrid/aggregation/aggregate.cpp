@@ -11,8 +11,9 @@
 namespace prekond {
 namespace impl::aggregation {
 
-template <class Space>
-using Range = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
+using coarsening::list_vertices;
+using coarsening::listed_vertices;
+using coarsening::NumberListed;
 
 template <class Space>
 Vector<int, Space> no_parts(const Space& space, const char* label, std::int64_t n) {
@@ -21,28 +22,19 @@ Vector<int, Space> no_parts(const Space& space, const char* label, std::int64_t 
   return part;
 }
 
-/// The vertices of the set, ascending.
 template <class Space>
-struct ListSet {
-  using value_type = int;
+struct IsInSet {
   VectorView<const Word, Space> words;
-  VectorView<int, Space> list;
-
-  KOKKOS_FUNCTION void operator()(std::int64_t v, int& count, bool final) const {
-    if (words(v) != in_set) return;
-    if (final) list(count) = static_cast<int>(v);
-    ++count;
-  }
+  KOKKOS_FUNCTION bool operator()(int v) const { return words(v) == in_set; }
 };
 
-/// Phase 3.
+/// Phase 3 of `aggregate`.
 template <class Space>
 void join_neighbours(const Space& space, const CsrGraphView<Space>& graph,
                      const VectorView<const int, Space>& size, const Vector<int, Space>& part) {
   const auto list = allocate<Vector<int, Space>>(space, "prekond::aggregate::free", graph.num_rows);
-  int free = 0;
-  Kokkos::parallel_scan("prekond::aggregate::list_free", Range<Space>(space, 0, graph.num_rows),
-                        ListFree<Space>{part, list}, free);
+  const int free = list_vertices<Space>(space, "prekond::aggregate::list_free", graph.num_rows,
+                                        coarsening::IsNegative<Space>{part}, list);
   if (free == 0) return;
   const auto [row_ptrs, entries] =
       scan_row_lengths(space, "prekond::aggregate", free, LengthOfListed<Space>{graph, list});
@@ -56,18 +48,17 @@ void join_neighbours(const Space& space, const CsrGraphView<Space>& graph,
   space.fence("prekond::aggregate::joined");  // the lists go away
 }
 
-/// Aggregates that have the numbers of their roots, as 0, 1, ...
+/// Numbers aggregates, which have the numbers of their roots, as 0, 1, ...
 template <class Space>
 void number_in_order(const Space& space, Aggregates<Space>& result) {
   const auto n = static_cast<std::int64_t>(result.part.extent(0));
   const auto number = allocate<Vector<int, Space>>(space, "prekond::aggregate::number", n);
-  int count = 0;
-  Kokkos::parallel_scan("prekond::aggregate::number_roots", Range<Space>(space, 0, n),
-                        NumberRoots<Space>{result.part, number}, count);
-  result.count = count;
-  result.roots = allocate<Vector<int, Space>>(space, "prekond::aggregate::roots", count);
+  result.roots = listed_vertices<Space>(space, "prekond::aggregate::roots", n, IsRoot<Space>{result.part});
+  result.count = static_cast<std::int64_t>(result.roots.extent(0));
+  Kokkos::parallel_for("prekond::aggregate::number_roots", Range<Space>(space, 0, result.count),
+                       NumberListed<Space>{result.roots, number});
   Kokkos::parallel_for("prekond::aggregate::renumber", Range<Space>(space, 0, n),
-                       Renumber<Space>{number, result.part, result.roots});
+                       Renumber<Space>{number, result.part});
   space.fence("prekond::aggregate::numbered");  // the numbers go away
 }
 
@@ -80,15 +71,9 @@ Vector<int, Space> maximal_independent_set2(const Space& space,
   const std::int64_t n = graph.num_rows;
   if (n == 0) return allocate<Vector<int, Space>>(space, "prekond::maximal_independent_set2::set", 0);
   IndependentSet<Space> set(space, graph);
-  const auto list = no_parts(space, "prekond::maximal_independent_set2::list", n);
-  set.find(space, list);
-  int count = 0;
-  Kokkos::parallel_scan("prekond::maximal_independent_set2::list_set", Range<Space>(space, 0, n),
-                        ListSet<Space>{set.words(), list}, count);
-  const auto result = allocate<Vector<int, Space>>(space, "prekond::maximal_independent_set2::set", count);
-  Kokkos::deep_copy(space, result, Kokkos::subview(list, std::pair<int, int>(0, count)));
-  space.fence("prekond::maximal_independent_set2::listed");  // the list goes away
-  return result;
+  set.find(space, no_parts(space, "prekond::maximal_independent_set2::no_parts", n));
+  return listed_vertices<Space>(space, "prekond::maximal_independent_set2::set", n,
+                                IsInSet<Space>{set.words()});
 }
 
 template <class Space>

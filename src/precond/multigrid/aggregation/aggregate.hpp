@@ -37,7 +37,7 @@ struct Aggregates {
 /// rows of the set twice and others up to a neighbour of the set. Memory: 28 bytes a vertex, on a host 9, and
 /// the result. Fences once a round.
 ///
-/// \throws InputError where a device's round decides nothing, which happens to nonsymmetric graphs alone
+/// \throws InputError where a device's round decides nothing, which happens only to nonsymmetric graphs
 ///
 /// Source: rounds: Kelley, Rajamanickam, IPDPS 2022; in order: Vanek, Mandel, Brezina, Computing 56 (1996),
 /// whose first pass over the vertices it is.
@@ -47,7 +47,8 @@ Vector<int, Space> maximal_independent_set2(const Space& space,
 
 /// Aggregates for algebraic multigrid, in three phases:
 ///   1. the vertices of a maximal independent set of distance 2 are roots, each with all its neighbours;
-///   2. of a second such set, in the graph that is left, those with at least two neighbours left are roots
+///   2. from a second such set, in the graph that is left, the vertices with at least two neighbours left are
+///   roots
 ///      with these neighbours;
 ///   3. a vertex that is left joins the aggregate of phases 1 and 2 to which most of its edges go: of equal
 ///      ones the smallest, of equal sizes (after phase 2) the one of the smaller number.

@@ -4,31 +4,15 @@
 /// Maximal independent sets of distance 2: in rounds, and in the order of the vertices.
 #include <prekond/core/error.hpp>
 
-#include "core/row_teams.hpp"
 #include "precond/multigrid/aggregation/priority_words.hpp"
+#include "precond/multigrid/vertex_lists.hpp"
 
 #include <string>
 
 namespace prekond::impl::aggregation {
 
-/// Calls a vertex's step, by a vector of lanes, for a list of vertices.
-template <class Space>
-struct VertexTeams {
-  using Rows = RowTeams<Space>;
-  using Member = typename Rows::Member;
-  VectorView<const int, Space> list;
-  std::int64_t size;
-
-  static typename Rows::Policy policy(const Space& space, std::int64_t size,
-                                      const CsrGraphView<Space>& graph) {
-    const std::int64_t mean = graph.nnz() / graph.num_rows + 1;
-    return Rows::policy(space, size, size * mean);
-  }
-  template <class Step>
-  KOKKOS_FUNCTION void for_each_vertex(const Member& team, const Step& step) const {
-    Rows{size}.for_each_row(team, [&](std::int64_t i) { step(list(i)); });
-  }
-};
+using coarsening::Range;
+using coarsening::VertexTeams;
 
 template <class Space>
 struct BeginRounds {
@@ -103,7 +87,7 @@ struct Decide {
 /// The lists of the next round, and its words: vertices that are undecided, in the low half of the count, and
 /// neighbourhoods that are not out, in the high one. The first are among the second.
 template <class Space>
-struct ListVertices {
+struct ListUndecided {
   using value_type = Word;
   Words<Space> words;
   int round;
@@ -157,12 +141,10 @@ struct EnterInOrder {
 template <class Space>
 class IndependentSet {
  public:
-  using Range = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
-
   IndependentSet(const Space& space, const CsrGraphView<Space>& graph)
       : m_graph(graph), m_own(allocate<Vector<Word, Space>>(space, label("own"), graph.num_rows)) {}
 
-  /// Of the graph of the vertices with part(v) < 0; its vertices are those whose word is `in_set` then.
+  /// Finds a set in the graph of the vertices with part(v) < 0; the word of a vertex of the set is `in_set`.
   /// \returns the rounds
   int find(const Space& space, const VectorView<const int, Space>& part) {
     if constexpr (is_host_space<Space>)
@@ -175,7 +157,8 @@ class IndependentSet {
   int find_by_teams(const Space& space, const VectorView<const int, Space>& part) {
     allocate_lists(space);
     const Words<Space> words{m_graph, m_own, m_least};
-    Kokkos::parallel_for(label("begin"), Range(space, 0, m_graph.num_rows), BeginRounds<Space>{words, part});
+    Kokkos::parallel_for(label("begin"), Range<Space>(space, 0, m_graph.num_rows),
+                         BeginRounds<Space>{words, part});
     int round = 0;
     Word left = list(space, words, round, {}, m_graph.num_rows);
     while ((left & 0xffffffffu) > 0) {
@@ -188,7 +171,7 @@ class IndependentSet {
       Kokkos::parallel_for(label("decide"), Teams::policy(space, vertices, m_graph),
                            Decide<Space>{words, {m_vertices, vertices}});
       left = list(space, words, ++round, open, neighbourhoods);
-      // Of a symmetric graph the vertex with the least word of all is decided.
+      // In a symmetric graph the vertex with the least word of all is decided.
       refuse_standstill(static_cast<std::int64_t>(left & 0xffffffffu), vertices);
     }
     return round;
@@ -221,8 +204,8 @@ class IndependentSet {
   Word list(const Space& space, const Words<Space>& words, int round,
             const VectorView<const int, Space>& before, std::int64_t size) {
     Word count = 0;
-    Kokkos::parallel_scan(label("list"), Range(space, 0, size),
-                          ListVertices<Space>{words, round, before, m_vertices, m_neighbourhoods[round % 2]},
+    Kokkos::parallel_scan(label("list"), Range<Space>(space, 0, size),
+                          ListUndecided<Space>{words, round, before, m_vertices, m_neighbourhoods[round % 2]},
                           count);
     return count;
   }

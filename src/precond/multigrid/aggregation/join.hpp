@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// Aggregates about roots, and what joins them. An aggregate has the number of its root until all are known.
+/// Aggregates about roots, and the vertices that join them. An aggregate has the number of its root until all
+/// are known.
 #include <prekond/matrix/sort_rows.hpp>
 
 #include "precond/multigrid/aggregation/independent_set.hpp"
@@ -43,20 +44,6 @@ struct FormAggregates {
   }
   KOKKOS_FORCEINLINE_FUNCTION bool is_free(int root, int w) const {
     return w != root && w < graph.num_rows && part(w) < 0;
-  }
-};
-
-/// The vertices in no part, ascending.
-template <class Space>
-struct ListFree {
-  using value_type = int;
-  VectorView<const int, Space> part;
-  VectorView<int, Space> list;
-
-  KOKKOS_FUNCTION void operator()(std::int64_t v, int& count, bool final) const {
-    if (part(v) >= 0) return;
-    if (final) list(count) = static_cast<int>(v);
-    ++count;
   }
 };
 
@@ -136,31 +123,20 @@ struct Join {
   }
 };
 
-/// The aggregates' numbers, by their roots.
+/// The vertices that have the number of their own aggregate.
 template <class Space>
-struct NumberRoots {
-  using value_type = int;
+struct IsRoot {
   VectorView<const int, Space> part;
-  VectorView<int, Space> number;
-
-  KOKKOS_FUNCTION void operator()(std::int64_t v, int& count, bool final) const {
-    if (part(v) != v) return;
-    if (final) number(v) = count;
-    ++count;
-  }
+  KOKKOS_FUNCTION bool operator()(int v) const { return part(v) == v; }
 };
 
 template <class Space>
 struct Renumber {
   VectorView<const int, Space> number;
   VectorView<int, Space> part;
-  VectorView<int, Space> roots;
 
   KOKKOS_FUNCTION void operator()(std::int64_t v) const {
-    const int root = part(v);
-    if (root < 0) return;
-    part(v) = number(root);
-    if (root == v) roots(number(root)) = root;
+    if (part(v) >= 0) part(v) = number(part(v));
   }
 };
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// What the rounds of a maximal independent set know of vertices.
+/// The words of vertices in the rounds of a maximal independent set.
 #include <prekond/matrix/csr_graph.hpp>
 #include "matrix/counter_hash.hpp"
 
@@ -35,7 +35,7 @@ struct Words {
   }
 };
 
-/// What a round finds of a vertex: the largest of itself and all neighbours holds.
+/// The verdict of a round on a vertex: the largest of its own and all neighbours'.
 enum Verdict { enters, waits, is_out };
 
 KOKKOS_FORCEINLINE_FUNCTION Verdict verdict_of(Word least, Word own) {

@@ -158,11 +158,10 @@ std::unique_ptr<Workspace> BlockTriangularSolver<Scalar, Space>::make_workspace(
   using Owned = MultiVector<Scalar, Space>;
   auto workspace = std::make_unique<SolveWorkspace<Scalar, Space>>();
   const bool sweeps = !is_exact(m_method);
-  const bool in_place = m_method == BlockTriangularMethod::asynchronous;
   workspace->source = allocate<Owned>(space, "prekond::block_triangular::apply::source",
                                       sweeps && m_factor->has_scale() ? num_rows() : 0, num_vectors);
-  workspace->other = allocate<Owned>(space, "prekond::block_triangular::apply::other",
-                                     sweeps && !in_place ? num_rows() : 0, num_vectors);
+  workspace->other =
+      allocate<Owned>(space, "prekond::block_triangular::apply::other", sweeps ? num_rows() : 0, num_vectors);
   workspace->progress =
       allocate_zero<Vector<SolveProgress, Space>>(space, "prekond::block_triangular::apply::progress", 1);
   workspace->num_rows = num_rows();
@@ -190,12 +189,6 @@ void BlockTriangularSolver<Scalar, Space>::sweep(const Space& space, MultiVector
   }
   if (count == 0) {
     if (!factor.has_scale()) Kokkos::deep_copy(space, y, x);
-    return;
-  }
-  if (m_method == BlockTriangularMethod::asynchronous) {
-    Kokkos::deep_copy(space, y, source);
-    for (int k = 0; k < count; ++k)
-      impl::block_triangular::sweep_in_place<Scalar, Space>(space, factor, m_which, source, y, own.progress);
     return;
   }
   MultiVectorView<const Scalar, Space> from = source;

@@ -17,7 +17,7 @@ struct DiagonalPattern {
   }
 };
 
-/// Of the same rows as `like`, without values.
+/// A block-diagonal matrix of the same rows as `like`, without values.
 template <class Blocks, class Space>
 Blocks diagonal_blocks(const Space& space, const Blocks& like) {
   const std::int64_t n = like.num_block_rows;

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// Launches of block rows, a vector of lanes each: those of a level; small levels by one team; all in one
-/// launch, each waiting for those that it needs; all of them in any order.
+/// Launches of block rows, each worked on by a lane group: the rows of a level; small levels by one team; all
+/// rows in one launch, where a row waits for the rows that it needs.
 ///
-/// A `Row` has the number of its `lanes`, the bytes of scratch that a vector needs, row(level, i, memory),
-/// and `has_stalled()`: no more rows are to be begun.
+/// A `Row` has the number of its `lanes`, the bytes of scratch that a vector needs, row(lane_group, i,
+/// memory), and `has_stalled()`: no more rows are to be begun.
 #include "core/concurrency.hpp"
 #include "core/lane_group.hpp"
 
@@ -22,7 +22,7 @@ struct LaunchTuning {
   static constexpr int team_lanes = 128;
   static constexpr int resident_threads = 1024;
   static constexpr int rows_of_host_team = 64;
-  // Rows of so many mean levels are on their way at a time: more of them would only poll.
+  // The rows of this many mean levels are worked on at a time; more of them would only poll.
   static constexpr int levels_on_their_way = 4;
 
   static constexpr int team_threads(bool is_host, int lanes) { return is_host ? 1 : team_lanes / lanes; }
@@ -33,25 +33,25 @@ using Bounds = ResidentBounds<LaunchTuning::team_lanes, LaunchTuning::resident_t
 template <class Space>
 using Policy = Kokkos::TeamPolicy<Space, Bounds<Space>>;
 
-/// Scratch that a team may have at level 0, of a device so that eight of them fit a multiprocessor; more is
-/// at level 1.
+/// The largest scratch of a team at level 0; on a device eight teams then fit a multiprocessor. More scratch
+/// is at level 1.
 template <class Space>
 inline constexpr int fast_scratch = is_host_space<Space> ? 20000 : 26000;
 
-/// Does that of a team whose vectors have so many bytes each fit level 0?
+/// Whether the scratch of a team fits level 0 with these bytes for each vector of lanes.
 template <class Space, class Row>
 bool fits_fast_scratch(std::size_t bytes_of_vector) {
   const auto vectors = static_cast<std::size_t>(LaunchTuning::team_threads(is_host_space<Space>, Row::lanes));
   return bytes_of_vector * vectors + 16 <= static_cast<std::size_t>(fast_scratch<Space>);
 }
 
-/// Of this thread's vector.
+/// The scratch of this thread's vector of lanes.
 template <class Space, class Member>
 KOKKOS_FORCEINLINE_FUNCTION char* vector_scratch(const Member& team, int bytes) {
   if (bytes == 0) return nullptr;
   const int all = bytes * team.team_size();
   const int level = all + 16 <= fast_scratch<Space> ? 0 : 1;
-  char* base = static_cast<char*>(team.team_scratch(lane_group).get_shmem_aligned(all, 16));
+  char* base = static_cast<char*>(team.team_scratch(level).get_shmem_aligned(all, 16));
   return base + bytes * team.team_rank();
 }
 
@@ -79,7 +79,7 @@ struct RowsOfRange {
   }
 };
 
-/// Levels one after another, by one team. `only_stalled`: where rows had waited in vain; else nothing.
+/// Levels one after another, by one team. With `only_stalled` nothing is done unless a row gave up waiting.
 template <class Row, class Space>
 struct RowsOfLevels {
   using Member = typename Policy<Space>::member_type;
@@ -140,7 +140,7 @@ class Launcher {
       if (group.merged)
         Kokkos::parallel_for(label, policy(1), levels_of(schedule, group.first, group.last, false));
       else
-        range(label, schedule.levels.rows, level_ptrs[group.first], level_ptrs[group.last], false);
+        range(label, schedule.levels.rows, level_ptrs[group.first], level_ptrs[group.last]);
     }
   }
   /// \pre next(0) is 0
@@ -152,21 +152,20 @@ class Launcher {
                          RowsByTicket<Row, Space>{m_row, schedule.levels.rows, schedule.chunks.bounds, next,
                                                   schedule.chunks.count});
   }
-  /// Those of a launch by tickets that stalled, again, by one team.
+  /// Computes all rows again by one team, where a launch by tickets stalled.
   void stalled(const char* label, const RowSchedule<Space>& schedule) const {
     Kokkos::parallel_for(label, policy(1), levels_of(schedule, 0, schedule.levels.num_levels(), true));
   }
-  /// By one team, a host's: all rows in their own order, or from the last one up.
+  /// Computes all rows in their own order, or from the last one up, by one team of a host.
   void in_order(const char* label, std::int64_t num_rows, bool reversed) const {
     static_assert(host);
     if (num_rows > 0)
       Kokkos::parallel_for(label, policy(1),
                            RowsOfRange<Row, Space>{m_row, {}, 0, num_rows, num_rows, reversed});
   }
-  /// All rows, in no order that counts; `reversed`: the last ones are begun first.
-  void all(const char* label, std::int64_t num_rows, bool reversed) const {
-    range(label, {}, 0, num_rows, reversed);
-  }
+
+  /// All rows, in an order that the launch chooses.
+  void all(const char* label, std::int64_t num_rows) const { range(label, {}, 0, num_rows); }
 
  private:
   Policy<Space> policy(std::int64_t teams) const {
@@ -176,11 +175,10 @@ class Launcher {
       result.set_scratch_size(scratch <= fast_scratch<Space> ? 0 : 1, Kokkos::PerTeam(scratch));
     return result;
   }
-  void range(const char* label, PackedVector<const int> rows, std::int64_t begin, std::int64_t end,
-             bool reversed) const {
+  void range(const char* label, PackedVector<const int> rows, std::int64_t begin, std::int64_t end) const {
     constexpr std::int64_t rows_per_team = host ? LaunchTuning::rows_of_host_team : threads;
     Kokkos::parallel_for(label, policy((end - begin + rows_per_team - 1) / rows_per_team),
-                         RowsOfRange<Row, Space>{m_row, rows, begin, end, rows_per_team, reversed});
+                         RowsOfRange<Row, Space>{m_row, rows, begin, end, rows_per_team, false});
   }
   RowsOfLevels<Row, Space> levels_of(const RowSchedule<Space>& schedule, int first, int last,
                                      bool only_stalled) const {

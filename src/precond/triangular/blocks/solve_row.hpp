@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// A block row of a triangular solve.
-#include <prekond/core/multiply_add.hpp>
+#include <prekond/core/impl/multiply_add.hpp>
 #include <prekond/matrix/bcsr_matrix.hpp>
 #include "core/lane_group.hpp"
 
+#include "core/concurrent_words.hpp"
 #include "core/missing_value.hpp"
 #include "core/packed.hpp"
-#include "core/relaxed_words.hpp"
 #include "matrix/block_product.hpp"
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct SolveTuning {
   // Rows in their own order on one thread were faster than levels on two
   // (perf_tests/results/cpu/block_ilu.md).
   static constexpr int threads_in_order = 2;
-  // On a device, rows of up to so many entries in the mean go to 8 lanes, to 16, else to 32.
+  // On a device, rows of at most this many entries in the mean go to 8 lanes, to 16, else to 32.
   static constexpr int mean_of_eight = 16, mean_of_sixteen = 48;
 
   static constexpr int lanes(double mean_entries, int block_size) {
@@ -35,11 +35,10 @@ struct SolveTuning {
   }
 };
 
-/// What a row finds of other rows' values: they are there, and stay; other threads may replace them; or
-/// some are missing yet.
-enum class Known { settled, changing, awaited };
+/// Whether the values that a row needs of other rows are all there, or some are still to come.
+enum class Known { settled, awaited };
 
-/// What the teams of a launch share.
+/// The data that the teams of a launch share.
 struct SolveProgress {
   int next_chunk;
   int gave_up;
@@ -63,11 +62,12 @@ struct StripLanes {
   KOKKOS_FORCEINLINE_FUNCTION int group(int lane) const { return int(unsigned(lane) * reciprocal >> 16); }
 };
 
-/// y_i = S_i x_i - sum_k N_ik y_k for block row i of all vectors: a vector of lanes on a device, whose sums
-/// are added in scratch, a thread of a host, with loops of `Size` where that is not 0. S = I where there are
-/// no scales. y is read and written while
-/// other rows are. A row that waited in vain raises the flag, and goes on with 0 for what is missing: the
-/// result is not used.
+/// y_i = S_i x_i - sum_k N_ik y_k for block row i of all vectors; S = I where there are no scales.
+///
+/// On a device a lane group computes a row, and adds the lanes' sums in scratch. On a host a thread computes
+/// it, with loops of length `Size` where that is not 0. Other rows are read and written at the same time. A
+/// row that gives up waiting raises the flag and goes on with 0 for the missing values; the result is not
+/// used.
 template <class Scalar, class Space, int Lanes, int Size>
 struct SolveBlockRow {
   using Tuning = SolveTuning;
@@ -80,8 +80,7 @@ struct SolveBlockRow {
   int scratch_bytes = host ? 0 : lanes * int(sizeof(Scalar));
   int num_columns = 0;
   std::int64_t num_rows = 0;    ///< of single rows
-  std::int64_t max_polls = -1;  ///< -1: what is there is taken
-  bool settled = false;         ///< no other thread writes what a row reads
+  std::int64_t max_polls = -1;  ///< -1: all values that a row needs are there
   int rows_ahead = 2;           ///< that a host asks for
   PackedVector<const std::size_t> row_ptrs;
   PackedVector<const int> cols;
@@ -92,7 +91,7 @@ struct SolveBlockRow {
 
   explicit SolveBlockRow(int block_size) : strip(block_size, host ? block_size : lanes) {}
 
-  KOKKOS_FORCEINLINE_FUNCTION bool has_stalled() const { return load_relaxed(progress(0).gave_up) != 0; }
+  KOKKOS_FORCEINLINE_FUNCTION bool has_stalled() const { return concurrent_load(progress(0).gave_up) != 0; }
 
   /// Brings the beginning of a row's entries near, on a host.
   KOKKOS_FORCEINLINE_FUNCTION void prefetch([[maybe_unused]] int i) const {
@@ -110,10 +109,8 @@ struct SolveBlockRow {
       if constexpr (AnyLaneGroup::width == 1) {
         if (max_polls >= 0)
           solve_by_thread<Known::awaited>(i, v);
-        else if (settled)
-          solve_by_thread<Known::settled>(i, v);
         else
-          solve_by_thread<Known::changing>(i, v);
+          solve_by_thread<Known::settled>(i, v);
       } else {
         const int b = strip.block_size;
         Scalar* const sums = reinterpret_cast<Scalar*>(memory);
@@ -138,7 +135,7 @@ struct SolveBlockRow {
   KOKKOS_FORCEINLINE_FUNCTION void keep(int i, int p, int v, const Scalar& value) const {
     const std::int64_t row = std::int64_t(i) * strip.block_size + p;
     if (row >= num_rows) return;
-    store_relaxed(y(row, v), not_missing(Kokkos::bit_cast<Word>(value)));
+    concurrent_store(y(row, v), not_missing(Kokkos::bit_cast<Word>(value)));
   }
 
   /// The part of S_i x_i of row p and the columns g, g + step, ...
@@ -234,7 +231,7 @@ struct SolveBlockRow {
 
   // Loops over a whole block, so that the compiler has its numbers in registers.
 
-  /// `count` values of y, from where `known` is; 0 for those behind.
+  /// `count` values of y, from `known` on; 0 for those after them.
   template <Known State>
   KOKKOS_FORCEINLINE_FUNCTION void find(const Word* known, int count, Scalar* factors) const {
     const int b = block_size();
@@ -244,11 +241,9 @@ struct SolveBlockRow {
       } else if constexpr (State == Known::settled) {
         factors[q] = reinterpret_cast<const Scalar*>(known)[q];
       } else {
-        Word word[1] = {load_relaxed(known[q])};
-        if constexpr (State == Known::awaited) {
-          const std::int64_t from[1] = {q};
-          if (word[0] == missing_word<Scalar>) wait<1>(known, from, word);
-        }
+        Word word[1] = {concurrent_load(known[q])};
+        const std::int64_t from[1] = {q};
+        if (word[0] == missing_word<Scalar>) wait<1>(known, from, word);
         factors[q] = Kokkos::bit_cast<Scalar>(word[0]);
       }
     }
@@ -261,8 +256,7 @@ struct SolveBlockRow {
       if constexpr (State == Known::settled) {
         reinterpret_cast<Scalar*>(known)[p] = found[p];
       } else {
-        const Word word = Kokkos::bit_cast<Word>(found[p]);
-        store_relaxed(known[p], State == Known::awaited ? not_missing(word) : word);
+        concurrent_store(known[p], not_missing(Kokkos::bit_cast<Word>(found[p])));
       }
     }
   }
@@ -287,7 +281,7 @@ struct SolveBlockRow {
       }
 #pragma unroll
       for (int m = 0; m < N; ++m)
-        if (from[m] >= 0 && word[m] == missing) word[m] = load_relaxed(known[from[m]]);
+        if (from[m] >= 0 && word[m] == missing) word[m] = concurrent_load(known[from[m]]);
       if (max_polls < 0) return;
       is_missing = false;
 #pragma unroll

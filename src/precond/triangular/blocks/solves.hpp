@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// What a block triangular solver keeps, and its launches.
+/// The data of a block triangular solver, and its launches.
 #include <prekond/precond/block_triangular_solver.hpp>
 #include "core/concurrency.hpp"
 #include "matrix/bcsr_operator.hpp"
@@ -22,11 +22,12 @@ template <class Scalar, class Space>
 struct Factor {
   using Blocks = BcsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>;
   Blocks n;
-  Blocks scale;  ///< block-diagonal; without rows: S = I, or exact solves, which need its values alone
+  Blocks
+      scale;  ///< block-diagonal; without rows where S = I, and for exact solves, which need only its values
   Vector<Scalar, Space> scale_values;
   triangular::Changes changes;  ///< of sweeps
   int lanes = 32;               ///< of a device's row
-  int threads_in_order = 0;     ///< up to so many a host leaves to one, with the rows in their own order
+  int threads_in_order = 0;     ///< up to this number one thread of a host has all rows, in their order
   bool has_values = false;
 
   bool has_scale() const { return scale_values.extent(0) > 0; }
@@ -44,7 +45,7 @@ struct OutOfOrder {
   }
 };
 
-/// Is N a triangle in the rows' own order? One by colours need not be. Fences.
+/// Whether N is a triangle in the rows' own order; a triangle by colours need not be. Fences.
 template <class Space>
 bool is_in_order(const Space& space, const CsrGraph<Space>& n, Triangle which) {
   std::int64_t others = 0;
@@ -62,7 +63,7 @@ struct SolveWorkspace : Workspace {
   std::size_t num_vectors = 0;
 };
 
-/// Of a device's rows.
+/// Lanes of a device's row.
 template <class Graph>
 int lanes_of(const Graph& n, int block_size) {
   const double rows = static_cast<double>(std::max<std::int64_t>(1, n.num_rows));
@@ -97,7 +98,7 @@ PackedColumns<WordOf<Scalar>> words_of(const MultiVectorView<Scalar, Space>& y) 
 
 /// The rows of (I + N)^-1 S x, as kernels take them; `progress` may be empty where none waits.
 template <class Row, class Scalar, class Space>
-Row make_row(const Factor<Scalar, Space>& factor, bool with_scale, MultiVectorView<const Scalar, Space> x,
+Row make_row(const Factor<Scalar, Space>& factor, MultiVectorView<const Scalar, Space> x,
              MultiVectorView<Scalar, Space> y, const Vector<SolveProgress, Space>& progress) {
   Row row(factor.n.block_size);
   row.num_columns = static_cast<int>(y.extent(1));
@@ -105,7 +106,7 @@ Row make_row(const Factor<Scalar, Space>& factor, bool with_scale, MultiVectorVi
   row.row_ptrs = factor.n.row_ptrs;
   row.cols = factor.n.col_idxs;
   row.values = factor.n.values;
-  if (with_scale) row.scale = factor.scale_values;
+  row.scale = factor.scale_values;
   row.x = x;
   row.y = words_of<Scalar, Space>(y);
   row.progress = progress;
@@ -124,8 +125,7 @@ void solve_exactly(const Space& space, const Factor<Scalar, Space>& factor, Tria
                    MultiVectorView<Scalar, Space> y, const Vector<SolveProgress, Space>& progress) {
   with_row<Scalar, Space>(factor.lanes, factor.n.block_size, [&]<class Row>() {
     using Launcher = block_rows::Launcher<Row, Space>;
-    Row row = make_row<Row, Scalar, Space>(factor, true, x, y, progress);
-    row.settled = true;  // by rows in order, and by levels
+    Row row = make_row<Row, Scalar, Space>(factor, x, y, progress);
     if constexpr (is_host_space<Space>)
       if (concurrency(space) <= factor.threads_in_order)
         return Launcher(space, row)
@@ -136,24 +136,11 @@ void solve_exactly(const Space& space, const Factor<Scalar, Space>& factor, Tria
     Kokkos::parallel_for("prekond::block_triangular::apply::begin",
                          Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, y.extent(0)),
                          BeginSolve<Scalar, Space>{row.y, row.progress, row.num_columns});
-    const Launcher alone(space, row);
-    row.settled = false;
+    const Launcher again(space, row);
     row.max_polls = schedule.most_polls;
     Launcher(space, row)
         .by_tickets("prekond::block_triangular::apply::chunks", schedule, &progress.data()->next_chunk);
-    alone.stalled("prekond::block_triangular::apply::alone", schedule);
-  });
-}
-
-/// One sweep in place: y_i <- source_i - sum_k N_ik y_k. \pre y has a value
-template <class Scalar, class Space>
-void sweep_in_place(const Space& space, const Factor<Scalar, Space>& factor, Triangle which,
-                    MultiVectorView<const Scalar, Space> source, MultiVectorView<Scalar, Space> y,
-                    const Vector<SolveProgress, Space>& progress) {
-  with_row<Scalar, Space>(factor.lanes, factor.n.block_size, [&]<class Row>() {
-    const Row row = make_row<Row, Scalar, Space>(factor, false, source, y, progress);
-    block_rows::Launcher<Row, Space>(space, row)
-        .all("prekond::block_triangular::apply::sweep", factor.n.num_block_rows, which == Triangle::upper);
+    again.stalled("prekond::block_triangular::apply::alone", schedule);
   });
 }
 

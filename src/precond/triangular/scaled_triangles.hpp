@@ -1,0 +1,167 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// The values of the triangles: A, scaled from both sides so that its diagonal is 1.
+#include <prekond/core/scalar.hpp>
+#include <prekond/matrix/csr_matrix.hpp>
+
+#include "core/row_teams.hpp"
+#include "precond/setup/breakdown_counter.hpp"
+#include "precond/triangular/grouped_triangles.hpp"
+
+namespace prekond::impl::sweeps {
+
+/// R A C = I + L + U with r_i = sign(a_ii) / sqrt|a_ii|, c_j = 1 / sqrt|a_jj|. Symmetric where A is and has a
+/// positive diagonal; of a positive definite one all entries are below 1, so that any precision holds them.
+template <class Scalar, class Space>
+struct Factors {
+  Vector<Scalar, Space> lower, upper;  ///< of GroupedTriangles's triangles, times `factor`
+  Vector<Scalar, Space> row_scale;     ///< r_i times `factor`, by place; empty: 1
+  Vector<Scalar, Space> pivots;        ///< inverses of D's entries; empty: D = I
+  Scalar factor = 1;                   ///< omega
+};
+
+/// The diagonal entry of the row at a place, or its substitute.
+template <class Scalar, class Space>
+struct DiagonalOf {
+  CsrView<Scalar, Space> a;
+  VectorView<const int, Space> permutation;  ///< empty: the places are A's rows
+  VectorView<const int, Space> diagonal;
+
+  KOKKOS_FORCEINLINE_FUNCTION int row(std::int64_t at) const {
+    return permutation.extent(0) > 0 ? permutation(at) : static_cast<int>(at);
+  }
+  KOKKOS_FUNCTION Scalar stored(std::int64_t at) const {
+    return diagonal(at) < 0 ? Scalar(0) : a.values(a.row_ptrs(row(at)) + diagonal(at));
+  }
+  KOKKOS_FUNCTION static bool is_usable(Scalar value) {
+    return is_finite(value) && is_finite(Scalar(1) / value);
+  }
+  /// The largest entry of the row, for one that has no usable diagonal; 1 where that is not usable either.
+  KOKKOS_FUNCTION Scalar stand_in(std::int64_t at) const {
+    const int own = row(at);
+    Scalar largest = 0;
+    for (std::size_t k = a.row_ptrs(own); k < a.row_ptrs(own + 1); ++k) {
+      const Scalar size = Kokkos::abs(a.values(k));
+      if (a.col_idxs(k) < a.num_rows && is_finite(size) && size > largest) largest = size;
+    }
+    return is_usable(largest) ? largest : Scalar(1);
+  }
+};
+
+template <class Scalar, class Space>
+struct ScaleRows {
+  DiagonalOf<Scalar, Space> diagonal;
+  VectorView<Scalar, Space> row_scale;
+  KOKKOS_FUNCTION void operator()(std::int64_t at) const {
+    const Scalar stored = diagonal.stored(at);
+    const Scalar value = diagonal.is_usable(stored) ? stored : diagonal.stand_in(at);
+    const Scalar size = Scalar(1) / Kokkos::sqrt(Kokkos::abs(value));
+    row_scale(at) = value < 0 ? -size : size;
+  }
+};
+
+/// factor c_i a_ij c_j, with the sign of a_ii; 0 where that is not finite. The bits of (i, j) and (j, i) are
+/// the same where a_ij = a_ji. Fill, which A does not have, is 0. Counts rows with such entries and those
+/// without a usable diagonal.
+template <class Scalar, class Space>
+struct FillTriangles {
+  using Rows = RowTeams<Space>;
+  DiagonalOf<Scalar, Space> diagonal;
+  CsrGraphView<Space> lower, upper;
+  VectorView<const int, Space> lower_source, upper_source;  ///< empty: see FillPattern
+  VectorView<const Scalar, Space> row_scale;
+  VectorView<Scalar, Space> lower_values, upper_values;
+  Scalar factor;
+  VectorView<BreakdownCounter, Space> outcome;
+
+  KOKKOS_FUNCTION void operator()(const typename Rows::Member& team) const {
+    Rows{lower.num_rows}.for_each_row(team, [&](std::int64_t at) {
+      const int of_lower = static_cast<int>(lower.row_ptrs(at + 1) - lower.row_ptrs(at));
+      const int before_upper = of_lower + (diagonal.diagonal(at) < 0 ? 0 : 1);
+      const int bad = fill(team, at, lower, lower_source, 0, lower_values) +
+                      fill(team, at, upper, upper_source, before_upper, upper_values);
+      Kokkos::single(Kokkos::PerThread(team), [&] {
+        const bool usable = diagonal.is_usable(diagonal.stored(at));
+        if (bad > 0 || !usable)
+          BreakdownCounter::count(outcome(0), diagonal.row(at), usable, usable ? 1.0f : 0.0f);
+      });
+    });
+  }
+
+  /// The larger factor first, whichever it is: the product of both may be below the normal numbers.
+  KOKKOS_FORCEINLINE_FUNCTION static Scalar scaled(Scalar a_ij, Scalar own, Scalar column) {
+    const Scalar larger = own > column ? own : column, smaller = own > column ? column : own;
+    const Scalar value = (a_ij * larger) * smaller;
+    return is_finite(value) ? value : (a_ij * smaller) * larger;
+  }
+
+  KOKKOS_FUNCTION int fill(const typename Rows::Member& team, std::int64_t at,
+                           const CsrGraphView<Space>& triangle, const VectorView<const int, Space>& source,
+                           int before, const VectorView<Scalar, Space>& values) const {
+    const std::size_t first = triangle.row_ptrs(at);
+    const std::size_t row = diagonal.a.row_ptrs(diagonal.row(at));
+    const Scalar own = Kokkos::abs(row_scale(at));
+    const Scalar signed_factor = row_scale(at) < 0 ? -factor : factor;
+    int bad = 0;
+    Kokkos::parallel_reduce(
+        Kokkos::ThreadVectorRange(team, static_cast<int>(triangle.row_ptrs(at + 1) - first)),
+        [&](int k, int& sum) {
+          const Scalar column = Kokkos::abs(row_scale(triangle.col_idxs(first + k)));
+          const int place = source.extent(0) > 0 ? source(first + k) : before + k;
+          const Scalar value =
+              place < 0 ? Scalar(0) : signed_factor * scaled(diagonal.a.values(row + place), own, column);
+          const bool finite = is_finite(value);
+          values(first + k) = finite ? value : Scalar(0);
+          if (!finite) ++sum;
+        },
+        bad);
+    return bad;
+  }
+};
+
+template <class Scalar, class Space>
+struct MultiplyAll {
+  VectorView<Scalar, Space> x;
+  Scalar factor;
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const { x(i) *= factor; }
+};
+
+/// The triangles of a GroupedTriangles or, in A's own order, a FillPattern. `report` gets the breakdowns.
+/// Fences.
+template <class Scalar, class Space, class Pattern>
+Factors<Scalar, Space> fill_triangles(const Space& space, const CsrView<Scalar, Space>& a,
+                                      const Pattern& pattern, Scalar factor, Report& report) {
+  const std::int64_t n = a.num_rows;
+  const Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>> rows(space, 0, n);
+  const auto list = [&](const char* label, std::int64_t size) {
+    return allocate<Vector<Scalar, Space>>(space, label, size);
+  };
+  Factors<Scalar, Space> result;
+  result.factor = factor;
+  result.lower = list("prekond::relaxation::lower", pattern.lower.nnz());
+  result.upper = list("prekond::relaxation::upper", pattern.upper.nnz());
+  result.row_scale = list("prekond::relaxation::row_scale", n);
+  const auto outcome = make_breakdown_counter(space, "prekond::relaxation::breakdowns");
+  DiagonalOf<Scalar, Space> diagonal{a, {}, pattern.diagonal};
+  if constexpr (requires { pattern.permutation; }) diagonal.permutation = pattern.permutation;
+  Kokkos::parallel_for("prekond::relaxation::numeric::scale_rows", rows,
+                       ScaleRows<Scalar, Space>{diagonal, result.row_scale});
+  Kokkos::parallel_for("prekond::relaxation::numeric::fill", RowTeams<Space>::policy(space, n, a.nnz()),
+                       FillTriangles<Scalar, Space>{
+                           diagonal, pattern.lower, pattern.upper, pattern.lower_source, pattern.upper_source,
+                           result.row_scale, result.lower, result.upper, factor, outcome});
+  if (factor != Scalar(1))
+    Kokkos::parallel_for("prekond::relaxation::numeric::scale", rows,
+                         MultiplyAll<Scalar, Space>{result.row_scale, factor});
+  const BreakdownCounter counted = fetch(space, outcome);
+  report.breakdowns = breakdowns_of(counted, "");
+  if (report.breakdowns.count > 0)
+    report.breakdowns.action =
+        std::to_string(counted.pivots) +
+        " rows without a usable diagonal entry took their largest entry in its place, " +
+        std::to_string(counted.diagonals) + " with entries that are not finite lost those";
+  return result;
+}
+
+}  // namespace prekond::impl::sweeps
