@@ -20,7 +20,7 @@ struct NoOptions {
 
 /// Sets the options of a method, and of `others`, which have names of their own.
 template <class Algorithm, class Others>
-void set_options(const RegistryLine<Algorithm>& line, Configurator<Algorithm>& configurator,
+void set_options(const RegistryEntry<Algorithm>& line, Configurator<Algorithm>& configurator,
                  const OptionMap& options, const Origins& origins, const std::string& owner, Others& others) {
   const auto set = [&](Configurator<Algorithm>& method, Others& with, const OptionMap& values) {
     OptionFields fields = method.fields();
@@ -145,12 +145,12 @@ Method<Scalar> choose_method(const Settings& settings, const std::string& precon
   Method<Scalar> method;
   method.solver_name = settings.solver;
   method.label = method.precond_name = precond;
-  method.solver = solver_line.configure();
-  method.precond = precond_line.configure();
+  method.solver = solver_entry.configure();
+  method.precond = precond_entry.configure();
   NoOptions none;
-  set_options(solver_line, *method.solver, settings.solver_options, settings.origins, "solver_options.",
+  set_options(solver_entry, *method.solver, settings.solver_options, settings.origins, "solver_options.",
               none);
-  set_options(precond_line, *method.precond, precond_options, settings.origins, "precond_options.",
+  set_options(precond_entry, *method.precond, precond_options, settings.origins, "precond_options.",
               method.distributed);
   method.solver = method.solver->resolved();
   method.precond = method.precond->resolved();

@@ -50,6 +50,14 @@ void update_direction(const Space& space, const Vectors<Scalar, Space>& vectors,
       });
 }
 
+/// (r^, v)
+template <class Scalar, class Space>
+void pivot_dot(const Space& space, const Vectors<Scalar, Space>& vectors, VectorView<Scalar, Space> result,
+               const ReduceWorkspace<Scalar, Space>& workspace) {
+  block_reduce<1>(space, "prekond::bicgstab::pivot_dot", vectors.v.extent(0), workspace, result,
+                  impl::DotBody<Scalar, Space>{vectors.shadow, vectors.v});
+}
+
 /// s = r - alpha v, in r's place, and (s, s)
 template <class Scalar, class Space>
 void half_step(const Space& space, const Vectors<Scalar, Space>& vectors,
@@ -63,6 +71,19 @@ void half_step(const Space& space, const Vectors<Scalar, Space>& vectors,
         const Scalar alpha = ratio_or_zero<Scalar>(residual(0), pivot(0));
         if (alpha != Scalar(0)) r(i) -= alpha * v(i);
         sum[0] += conjugate(r(i)) * r(i);
+      });
+}
+
+/// (t, s) and (t, t)
+template <class Scalar, class Space>
+void omega_dots(const Space& space, const Vectors<Scalar, Space>& vectors, VectorView<Scalar, Space> result,
+                const ReduceWorkspace<Scalar, Space>& workspace) {
+  const VectorView<const Scalar, Space> s = vectors.r, t = vectors.t;
+  block_reduce<2>(
+      space, "prekond::bicgstab::omega_dots", s.extent(0), workspace, result,
+      KOKKOS_LAMBDA(std::int64_t i, Scalar * sum) {
+        sum[0] += conjugate(t(i)) * s(i);
+        sum[1] += conjugate(t(i)) * t(i);
       });
 }
 
@@ -87,6 +108,19 @@ void full_step(const Space& space, const Vectors<Scalar, Space>& vectors,
           x(i) += omega * y_i;
           r(i) -= omega * t(i);
         }
+        sum[0] += conjugate(shadow(i)) * r(i);
+        sum[1] += conjugate(r(i)) * r(i);
+      });
+}
+
+/// (r^, r) and (r, r), before the first iteration
+template <class Scalar, class Space>
+void first_dots(const Space& space, const Vectors<Scalar, Space>& vectors, VectorView<Scalar, Space> result,
+                const ReduceWorkspace<Scalar, Space>& workspace) {
+  const VectorView<const Scalar, Space> r = vectors.r, shadow = vectors.shadow;
+  block_reduce<2>(
+      space, "prekond::bicgstab::first_dots", r.extent(0), workspace, result,
+      KOKKOS_LAMBDA(std::int64_t i, Scalar * sum) {
         sum[0] += conjugate(shadow(i)) * r(i);
         sum[1] += conjugate(r(i)) * r(i);
       });
@@ -140,13 +174,14 @@ class BicgstabIteration : public krylov::KrylovIteration<Scalar, Space> {
         Kokkos::deep_copy(this->space(), v.shadow, v.r);
       else
         krylov::fill_random<Scalar, Space>(this->space(), v.shadow, this->row_numbers(), seed);
-      this->template dots<2>("prekond::bicgstab::first_dots", {{{v.shadow, v.r}, {v.r, v.r}}},
-                             m_scalars.now(Scalars::residual, c));
+      first_dots<Scalar, Space>(this->space(), v, m_scalars.now(Scalars::residual, c),
+                                this->reduce_workspace());
     }
     this->sum(m_scalars.message(Scalars::residual));
     for (int c : this->running())
-      this->template dots<1>("prekond::bicgstab::shadow_norm", {{{column(m_shadow, c), column(m_shadow, c)}}},
-                             m_scalars.now(Scalars::pivot, c));
+      block_reduce<1>(this->space(), "prekond::bicgstab::shadow_norm", this->num_rows(),
+                      this->reduce_workspace(), m_scalars.now(Scalars::pivot, c),
+                      impl::DotBody<Scalar, Space>{column(m_shadow, c), column(m_shadow, c)});
     this->sum(m_scalars.message(Scalars::pivot));
     test(false);
   }
@@ -159,8 +194,7 @@ class BicgstabIteration : public krylov::KrylovIteration<Scalar, Space> {
                                       m_scalars.before(Scalars::omega, c), first);
     this->product(m_p, m_z, m_v);
     for (int c : this->running())
-      this->template dots<1>("prekond::bicgstab::pivot_dot", {{{column(m_shadow, c), column(m_v, c)}}},
-                             m_scalars.now(Scalars::pivot, c));
+      pivot_dot<Scalar, Space>(space, vectors(c), m_scalars.now(Scalars::pivot, c), this->reduce_workspace());
     this->sum(m_scalars.message(Scalars::pivot));
     for (int c : this->running())
       half_step<Scalar, Space>(space, vectors(c), m_scalars.now(Scalars::residual, c),
@@ -169,9 +203,8 @@ class BicgstabIteration : public krylov::KrylovIteration<Scalar, Space> {
     this->product(m_r, m_y, m_t);
     for (int c : this->running()) {
       const VectorView<Scalar, Space> group = m_scalars.now(Scalars::omega, c);
-      const Vectors<Scalar, Space> v = vectors(c);
-      this->template dots<2>("prekond::bicgstab::omega_dots", {{{v.t, v.r}, {v.t, v.t}}},
-                             VectorView<Scalar, Space>(group.data() + 1, 2));
+      omega_dots<Scalar, Space>(space, vectors(c), VectorView<Scalar, Space>(group.data() + 1, 2),
+                                this->reduce_workspace());
     }
     this->sum(m_scalars.message(Scalars::omega));
     for (int c : this->running())

@@ -55,6 +55,33 @@ void update_solution(const Space& space, const Vectors<Scalar, Space>& v,
       });
 }
 
+/// (r, z) and (r, r)
+template <class Scalar, class Space>
+void residual_dots(const Space& space, const Vectors<Scalar, Space>& v, VectorView<Scalar, Space> result,
+                   const ReduceWorkspace<Scalar, Space>& workspace) {
+  const VectorView<const Scalar, Space> r = v.r, z = v.z;
+  block_reduce<2>(
+      space, "prekond::cg::residual_dots", r.extent(0), workspace, result,
+      KOKKOS_LAMBDA(std::int64_t i, Scalar * sum) {
+        sum[0] += conjugate(r(i)) * z(i);
+        sum[1] += conjugate(r(i)) * r(i);
+      });
+}
+
+/// (r, z), (r, r) and (q, z), where q = A p is of the step before; the first iteration has none.
+template <class Scalar, class Space>
+void flexible_dots(const Space& space, const Vectors<Scalar, Space>& v, bool first,
+                   VectorView<Scalar, Space> result, const ReduceWorkspace<Scalar, Space>& workspace) {
+  const VectorView<const Scalar, Space> r = v.r, z = v.z, q = v.q;
+  block_reduce<3>(
+      space, "prekond::cg::flexible_dots", r.extent(0), workspace, result,
+      KOKKOS_LAMBDA(std::int64_t i, Scalar * sum) {
+        sum[0] += conjugate(r(i)) * z(i);
+        sum[1] += conjugate(r(i)) * r(i);
+        if (!first) sum[2] += conjugate(q(i)) * z(i);
+      });
+}
+
 /// p = z - (q, z) / (q, p) p
 template <class Scalar, class Space>
 void update_flexible_direction(const Space& space, const Vectors<Scalar, Space>& v,
@@ -77,6 +104,20 @@ void update_direction(const Space& space, const Vectors<Scalar, Space>& v,
   Kokkos::parallel_for(
       "prekond::cg::update_direction", Kokkos::RangePolicy<Space>(space, 0, p.extent(0)),
       KOKKOS_LAMBDA(int i) { p(i) = first ? z(i) : z(i) + real_part(now(0)) / real_part(before(0)) * p(i); });
+}
+
+/// (r, z), (r, r) and (A z, z), the only reduction of Chronopoulos and Gear's form
+template <class Scalar, class Space>
+void three_dots(const Space& space, const Vectors<Scalar, Space>& v, VectorView<Scalar, Space> result,
+                const ReduceWorkspace<Scalar, Space>& workspace) {
+  const VectorView<const Scalar, Space> r = v.r, z = v.z, q = v.q;
+  block_reduce<3>(
+      space, "prekond::cg::three_dots", r.extent(0), workspace, result,
+      KOKKOS_LAMBDA(std::int64_t i, Scalar * sum) {
+        sum[0] += conjugate(r(i)) * z(i);
+        sum[1] += conjugate(r(i)) * r(i);
+        sum[2] += conjugate(q(i)) * z(i);
+      });
 }
 
 /// The step of the single-reduction form: beta and alpha from the inner products, then p, s = A p, x and r in
@@ -141,13 +182,13 @@ class CgIteration : public krylov::KrylovIteration<Scalar, Space> {
   void iterate() override {
     this->residual(m_r);
     m_stepped = false;
-    residual_dots();
+    dots();
     test();
     for (bool first = true; !this->running().empty(); first = false) {
       m_single ? single_step(first) : step(first);
       m_scalars.swap();
       m_stepped = true;
-      residual_dots();
+      dots();
       this->count_iteration();
       test();
     }
@@ -186,23 +227,24 @@ class CgIteration : public krylov::KrylovIteration<Scalar, Space> {
     }
     this->multiply(m_p, m_q);
     for (int c : this->running())
-      this->template dots<1>("prekond::cg::curvature", {{{column(m_p, c), column(m_q, c)}}},
-                             m_scalars.now(Scalars::curvature, c));
+      block_reduce<1>(this->space(), "prekond::cg::curvature", this->num_rows(), this->reduce_workspace(),
+                      m_scalars.now(Scalars::curvature, c),
+                      impl::DotBody<Scalar, Space>{column(m_p, c), column(m_q, c)});
   }
 
   /// (r, z) and (r, r), and (q, z) in the single-reduction form and, from the second step on, the flexible
   /// one.
-  void residual_dots() {
+  void dots() {
     if (this->has_preconditioner()) this->precondition(m_r, m_z);
     if (m_single) this->multiply(m_z, m_q);
     for (int c : this->running()) {
-      const Vectors<Scalar, Space> v = vectors(c);
       const VectorView<Scalar, Space> result = m_scalars.now(residual_group(), c);
-      if (m_single || (m_flexible && m_stepped))
-        this->template dots<3>(m_single ? "prekond::cg::three_dots" : "prekond::cg::flexible_dots",
-                               {{{v.r, v.z}, {v.r, v.r}, {v.q, v.z}}}, result);
+      if (m_single)
+        three_dots<Scalar, Space>(this->space(), vectors(c), result, this->reduce_workspace());
+      else if (m_flexible)
+        flexible_dots<Scalar, Space>(this->space(), vectors(c), !m_stepped, result, this->reduce_workspace());
       else
-        this->template dots<2>("prekond::cg::residual_dots", {{{v.r, v.z}, {v.r, v.r}}}, result);
+        residual_dots<Scalar, Space>(this->space(), vectors(c), result, this->reduce_workspace());
     }
     this->sum(m_scalars.message(residual_group()));
   }

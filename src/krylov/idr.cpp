@@ -69,6 +69,18 @@ void step_along(const Space& space, IdrSystem<Scalar> state, int k, Basis<Scalar
       });
 }
 
+/// (t, r) and (t, t)
+template <class Scalar, class Space>
+void omega_dots(const Space& space, VectorView<const Scalar, Space> r, VectorView<const Scalar, Space> t,
+                VectorView<Scalar, Space> result, const ReduceWorkspace<Scalar, Space>& workspace) {
+  block_reduce<2>(
+      space, "prekond::idr::omega_dots", r.extent(0), workspace, result,
+      KOKKOS_LAMBDA(std::int64_t i, Scalar * sum) {
+        sum[0] += conjugate(t(i)) * r(i);
+        sum[1] += conjugate(t(i)) * t(i);
+      });
+}
+
 /// x += omega z, r -= omega t, and (r, r). z may be r itself.
 template <class Scalar, class Space>
 void reduce_dimension(const Space& space, IdrSystem<Scalar> state, VectorView<const Scalar, Space> z,
@@ -152,7 +164,8 @@ class IdrIteration : public krylov::KrylovIteration<Scalar, Space> {
     Kokkos::deep_copy(this->space(), m_u, Scalar(0));
     this->residual(m_r);
     for (int c : this->running())
-      this->template dots<1>("prekond::idr::first_norm", {{{column(m_r, c), column(m_r, c)}}}, square_of(c));
+      block_reduce<1>(this->space(), "prekond::idr::first_norm", this->num_rows(), this->reduce_workspace(),
+                      square_of(c), impl::DotBody<Scalar, Space>{column(m_r, c), column(m_r, c)});
     project_residual();
     for (int c : this->running())
       on_one_thread("prekond::idr::start",
@@ -231,9 +244,8 @@ class IdrIteration : public krylov::KrylovIteration<Scalar, Space> {
     const Multi z = this->moves_by_preconditioner() ? m_z : m_r;
     this->product(m_r, z, m_t);
     for (int c : this->running())
-      this->template dots<2>("prekond::idr::omega_dots",
-                             {{{column(m_t, c), column(m_r, c)}, {column(m_t, c), column(m_t, c)}}},
-                             m_scalars.now(omega(), c));
+      omega_dots<Scalar, Space>(space, column(m_r, c), column(m_t, c), m_scalars.now(omega(), c),
+                                this->reduce_workspace());
     this->sum(m_scalars.message(omega()));
     for (int c : this->running()) {
       on_one_thread("prekond::idr::omega",

@@ -17,18 +17,6 @@
 
 namespace prekond::krylov {
 
-/// sum[k] += (u_k, v_k) of element i
-template <int N, class Scalar, class Space>
-struct Dots {
-  struct Pair {
-    VectorView<const Scalar, Space> u, v;
-  };
-  Pair pairs[N];
-  KOKKOS_FUNCTION void operator()(std::int64_t i, Scalar* sum) const {
-    for (int k = 0; k < N; ++k) sum[k] += conjugate(pairs[k].u(i)) * pairs[k].v(i);
-  }
-};
-
 template <class Scalar, class Space>
 class Diagnosis;
 
@@ -125,12 +113,6 @@ class KrylovIteration {
   }
 
   void sum(VectorView<Scalar, Space> message) const { m_problem.reducer.sum(space(), message); }
-
-  /// result(k) = (u_k, v_k) over this process's rows, in one kernel.
-  template <int N>
-  void dots(const char* label, const Dots<N, Scalar, Space>& pairs, VectorView<Scalar, Space> result) const {
-    block_reduce<N>(space(), label, num_rows(), m_reduce, result, pairs);
-  }
 
   void multiply(const MultiVectorView<Scalar, Space>& from, const MultiVectorView<Scalar, Space>& to) {
     m_system.multiply(range(from), range(to));

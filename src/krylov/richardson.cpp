@@ -51,8 +51,9 @@ class RichardsonIteration : public krylov::KrylovIteration<Scalar, Space> {
   void iterate() override {
     this->residual(m_r);
     for (int c : this->running())
-      this->template dots<1>("prekond::richardson::first_norm", {{{column(m_r, c), column(m_r, c)}}},
-                             m_scalars.now(residual_norm, c));
+      block_reduce<1>(this->space(), "prekond::richardson::first_norm", this->num_rows(),
+                      this->reduce_workspace(), m_scalars.now(residual_norm, c),
+                      impl::DotBody<Scalar, Space>{column(m_r, c), column(m_r, c)});
     test();
     while (!this->running().empty()) {
       this->product(m_r, m_z, m_t);

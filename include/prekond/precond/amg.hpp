@@ -143,7 +143,7 @@ struct AmgOptions {
     describe_levels(visit);
     describe_cycle(visit);
     describe_storage(visit);
-    visit.method("smoother", smoother, smoother_table(),
+    visit.method("smoother", smoother, impl::registered_method_table("smoother"),
                  "smoother of all levels, any preconditioner with its own options");
   }
 
@@ -236,13 +236,11 @@ struct AmgOptions {
           "whether a later numeric phase keeps the aggregates or coarse rows and all patterns, or finds them "
           "anew");
     visit("workspace_budget", workspace_budget, std::int64_t(1) << 16, std::int64_t(1) << 40,
-          "bytes of temporary memory in products of matrices; more bytes allow more rows at a time");
+          "bytes of temporary memory in products of matrices; raise it for more rows at a time");
     visit.formerly("slab_bytes");
     visit("spgemm", spgemm, {{"own", SpgemmLibrary::own}, {"kokkos_kernels", SpgemmLibrary::kokkos_kernels}},
-          "whose product of matrices finds patterns and values of single entries; blocks and later numeric "
-          "phases have ours");
-    visit.method("smoother", smoother, impl::registered_method_table("smoother"),
-                 "any preconditioner, with its own options");
+          "library of the matrix product that finds patterns and values of single entries; blocks and later "
+          "numeric phases use our own");
   }
 };
 

@@ -34,14 +34,6 @@ template <class Scalar, class Space>
 MatchedRows<Space> match_rows(const Space& space, const CsrView<Scalar, Space>& a,
                               const MatchingOptions& options = {});
 
-/// The names that `inner` may have: every registered preconditioner.
-template <class Space = Kokkos::DefaultExecutionSpace>
-MethodTable matched_inner_table();
-
-/// What the options of an inner method say of it. \throws OptionError for an unknown name
-template <class Space = Kokkos::DefaultExecutionSpace>
-Properties matched_inner_properties(const MethodChoice& choice);
-
 /// Parameters of a preconditioner of matched rows.
 struct MatchedOptions {
   static constexpr const char* name = "matched";

@@ -30,7 +30,7 @@ void refuse_if_any(const std::string& error) {
 }
 
 /// 'text', unprintable bytes as \xNN, cut off after 40 bytes.
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   constexpr std::size_t limit = 40;
   std::string result = "'";
   for (const char c : text.substr(0, limit)) {
@@ -101,13 +101,13 @@ Real parse_real(std::string_view word) {
     result = parse();
   }
   if (result.ec == std::errc::invalid_argument || result.ptr != number.data() + number.size())
-    refuse(quoted(word), " is not a number");
+    refuse(in_quotes(word), " is not a number");
   if (result.ec == std::errc::result_out_of_range) {
     if (!is_large(number)) return number[0] == '-' ? -Real(0) : Real(0);
-    refuse("the number ", quoted(word), " is too large for ", sizeof(Real) == 4 ? "single" : "double",
+    refuse("the number ", in_quotes(word), " is too large for ", sizeof(Real) == 4 ? "single" : "double",
            " precision");
   }
-  if (!std::isfinite(value)) refuse("the value ", quoted(word), " is not finite");
+  if (!std::isfinite(value)) refuse("the value ", in_quotes(word), " is not finite");
   return value;
 }
 
@@ -124,17 +124,17 @@ MarketHeader parse_banner(std::string_view line) {
     return std::find(known.begin(), known.end(), word) != known.end();
   };
   if (banner != "%%matrixmarket")
-    refuse("not a Matrix Market file: it begins with ", quoted(whole), " instead of '%%MatrixMarket'");
-  if (object != "matrix") refuse("holds the object ", quoted(object), "; only 'matrix' can be read");
+    refuse("not a Matrix Market file: it begins with ", in_quotes(whole), " instead of '%%MatrixMarket'");
+  if (object != "matrix") refuse("holds the object ", in_quotes(object), "; only 'matrix' can be read");
   if (!is_in(format, {"coordinate", "array"}))
-    refuse("unknown format ", quoted(format), ": it is 'coordinate' or 'array'");
+    refuse("unknown format ", in_quotes(format), ": it is 'coordinate' or 'array'");
   if (!is_in(field, {"real", "double", "integer", "pattern", "complex"}))
-    refuse("unknown field ", quoted(field), ": it is 'real', 'double', 'integer', 'pattern' or 'complex'");
+    refuse("unknown field ", in_quotes(field), ": it is 'real', 'double', 'integer', 'pattern' or 'complex'");
   if (!is_in(symmetry, {"general", "symmetric", "skew-symmetric", "hermitian"}))
-    refuse("unknown symmetry ", quoted(symmetry),
+    refuse("unknown symmetry ", in_quotes(symmetry),
            ": it is 'general', 'symmetric', 'skew-symmetric' or 'hermitian'");
   const std::string_view junk = take_word(line);
-  if (!junk.empty()) refuse("unexpected ", quoted(junk), " at the end of the banner");
+  if (!junk.empty()) refuse("unexpected ", in_quotes(junk), " at the end of the banner");
   MarketHeader header;
   header.coordinate = format == "coordinate";
   header.field = field == "double" ? "real" : field;
@@ -150,7 +150,7 @@ MarketHeader parse_banner(std::string_view line) {
 }
 
 void parse_size_line(std::string_view line, MarketHeader& header) {
-  const std::string whole = quoted(line);
+  const std::string whole = in_quotes(line);
   const auto check = [&](bool good) {
     if (!good)
       refuse("bad size line ", whole, ": it has to be ",
@@ -197,14 +197,14 @@ MarketEntry<Scalar> parse_entry(std::string_view line, const MarketHeader& heade
   const auto take_real = [&] {
     const std::string_view word = take();
     if (whole && !parse_whole(word))
-      refuse(quoted(word), " is not a whole number, but the field of the file is 'integer'");
+      refuse(in_quotes(word), " is not a whole number, but the field of the file is 'integer'");
     return parse_real<Real>(word);
   };
   if (header.coordinate) {
     const std::string_view row_word = take(), col_word = take();
     const auto row = parse_whole(row_word), col = parse_whole(col_word);
-    if (!row) refuse(quoted(row_word), " is not a whole number (a row is wanted)");
-    if (!col) refuse(quoted(col_word), " is not a whole number (a column is wanted)");
+    if (!row) refuse(in_quotes(row_word), " is not a whole number (a row is wanted)");
+    if (!col) refuse(in_quotes(col_word), " is not a whole number (a column is wanted)");
     if (*row < 1 || *row > header.num_rows || *col < 1 || *col > header.num_cols)
       refuse("entry (", *row, ", ", *col, ") lies outside of the ", header.size_text(),
              " matrix: rows are 1 to ", header.num_rows, ", columns 1 to ", header.num_cols);
@@ -218,7 +218,7 @@ MarketEntry<Scalar> parse_entry(std::string_view line, const MarketHeader& heade
     if (header.numbers_of_value > 0) entry.value = take_real();
   }
   const std::string_view junk = take_word(line);
-  if (!junk.empty()) refuse_line(joined("unexpected ", quoted(junk), " after the entry"));
+  if (!junk.empty()) refuse_line(joined("unexpected ", in_quotes(junk), " after the entry"));
   if (header.coordinate && entry.row == entry.col)
     refuse_if_any(diagonal_error(header, entry.row, entry.value));
   return entry;

@@ -3,6 +3,7 @@
 #pragma once
 #include <prekond/core/error.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -17,17 +18,19 @@ struct z_stream_s;
 
 namespace prekond::impl {
 
+inline void append_to(std::string& text, std::string_view part) {
+  text += part;
+}
+template <std::integral Number>
+void append_to(std::string& text, Number number) {
+  text += std::to_string(number);
+}
+
 /// The strings and whole numbers, one after the other.
 template <class... Parts>
 std::string joined(const Parts&... parts) {
-  const auto text_of = [](const auto& part) {
-    if constexpr (std::is_integral_v<std::decay_t<decltype(part)>>)
-      return std::to_string(part);
-    else
-      return std::string_view(part);
-  };
   std::string text;
-  ((text += text_of(parts)), ...);
+  (append_to(text, parts), ...);
   return text;
 }
 

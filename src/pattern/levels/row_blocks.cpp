@@ -41,6 +41,7 @@ RowBlocks<Space> find_row_blocks(const Space& space, const CsrGraph<Space>& tria
   if constexpr (!is_host_space<Space>) {
     return {};
   } else {
+    if (triangle.num_rows == 0) return {};
     space.fence("prekond::levels::find_row_blocks");
     const std::vector<char> begins = find_beginnings(triangle, which);
     const auto work = [&](int i) {

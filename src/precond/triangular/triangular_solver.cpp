@@ -95,7 +95,8 @@ std::shared_ptr<const impl::triangular::LevelOrder<Space>> TriangularSolver<Scal
     const Space& space, const CsrGraph<Space>& n, const LevelSchedule<Space>* known) const {
   if (m_options.method != TriangularMethod::levels && m_options.method != TriangularMethod::sync_free)
     if (const auto blocks = impl::levels::find_row_blocks<Space>(space, n, m_which))
-      return std::make_shared<const Order>(Order{.blocks = blocks});
+      return std::make_shared<const Order>(
+          Order{.blocks = blocks, .levels = {}, .pattern = {}, .chunks = {}, .places = {}});
   const auto levels = known != nullptr ? *known : level_schedule<Space>(space, n, m_which);
   return impl::triangular::make_level_order<Space>(space, n, levels, exact_method(levels));
 }

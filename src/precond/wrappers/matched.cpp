@@ -94,21 +94,6 @@ MatchedRows<Space> match_rows(const Space& space, const CsrView<Scalar, Space>& 
   return result;
 }
 
-// The preconditioners' registry has `matched` in it: it is asked for when a name is looked up, not when its
-// lines are made.
-template <class Space>
-MethodTable matched_inner_table() {
-  return method_table(preconditioner_registry<double, Space>(), "preconditioner");
-}
-
-template <class Space>
-Properties matched_inner_properties(const MethodChoice& choice) {
-  const auto configurator =
-      find_line(preconditioner_registry<double, Space>(), choice.name, "preconditioner").configure();
-  configurator->fields().set(choice.options, choice.name);
-  return configurator->properties();
-}
-
 template <class Scalar, class Space>
 Matched<Scalar, Space>::Matched(const MatchedOptions& options)
     : m_options(resolved(options)),

@@ -7,7 +7,6 @@
 namespace prekond::impl::dynamic_spai {
 
 using spai::IndexTable;
-using spai::place;
 
 /// The limits of a column's workspace and growth.
 struct Limits {

@@ -46,8 +46,9 @@ template <class Scalar, class Space>
 void FactorSolves<Scalar, Space>::symbolic(const Space& space, const FillPattern<Space>& pattern) {
   const bool exact =
       m_options.method != TriangularMethod::jacobi && m_options.method != TriangularMethod::isai;
-  if (exact && pattern.num_rows() > 0 &&
-      !levels::find_row_blocks<Space>(space, pattern.lower, Triangle::lower)) {
+  const bool by_blocks = m_options.method == TriangularMethod::automatic &&
+                         levels::find_row_blocks<Space>(space, pattern.lower, Triangle::lower);
+  if (exact && !by_blocks && pattern.num_rows() > 0) {
     symbolic(space, pattern, level_schedule<Space>(space, pattern.lower, Triangle::lower));
     return;
   }

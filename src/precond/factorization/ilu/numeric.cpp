@@ -79,6 +79,12 @@ struct FactorLaunch {
     }
   }
 
+  void by_blocks() const {
+    if constexpr (host)
+      Kokkos::parallel_for("prekond::ilu::numeric::factor_blocks", policy(task.schedule.blocks.count, 1),
+                           FactorBlocks<Row, Space>{row, task.schedule.blocks.bounds, scratch});
+  }
+
   /// \returns whether a row waited too long for another, so that the factors are of no use. Fences.
   bool in_one_launch() const {
     Kokkos::deep_copy(space, task.finished, missing_value<Scalar>());
@@ -106,7 +112,10 @@ struct FactorLaunch {
 
   bool run(FactorSchedule how) const {
     if (how == FactorSchedule::sync_free) return in_one_launch();
-    by_levels();
+    if (task.schedule.blocks)
+      by_blocks();
+    else
+      by_levels();
     return false;
   }
 };

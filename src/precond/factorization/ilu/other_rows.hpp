@@ -93,7 +93,7 @@ struct AwaitedValues {
   KOKKOS_FUNCTION bool must_give_up(std::int64_t polls) const {
     if (polls >= most_polls) raise_flag(stalled(0), 1);
     KOKKOS_IF_ON_HOST((std::this_thread::yield();))  // the thread that it waits for may need this core
-    return load_relaxed(stalled(0)) != 0;
+    return concurrent_load(stalled(0)) != 0;
   }
 };
 

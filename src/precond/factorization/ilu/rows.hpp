@@ -109,7 +109,7 @@ struct FactorRow {
     if (!keeps) count_breakdown(i, pivot);
   }
   /// Stores a value that others may read from now on.
-  KOKKOS_FORCEINLINE_FUNCTION static void finish(Scalar& to, Scalar value) { store_relaxed(to, value); }
+  KOKKOS_FORCEINLINE_FUNCTION static void finish(Scalar& to, Scalar value) { concurrent_store(to, value); }
 
   /// Is there room in scratch for a row of this length? The steps of a thread know entries of other rows by
   /// 32 bits, counted from the first one that the row may need.

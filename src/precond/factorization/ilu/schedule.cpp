@@ -8,9 +8,11 @@ namespace prekond::impl::ilu {
 
 template <class Space>
 RowSchedule<Space> schedule_rows(const Space& space, const CsrGraph<Space>& lower, FactorSchedule how) {
-  if (how == FactorSchedule::automatic)
-    if (const auto blocks = levels::find_row_blocks<Space>(space, lower, Triangle::lower))
-      return {.levels = {}, .blocks = blocks};
+  if (how == FactorSchedule::automatic) {
+    RowSchedule<Space> by_blocks;
+    by_blocks.blocks = levels::find_row_blocks<Space>(space, lower, Triangle::lower);
+    if (by_blocks.blocks) return by_blocks;
+  }
   return make_row_schedule<Space>(
       space, level_schedule<Space>(space, lower, Triangle::lower), how,
       FactorTuning::team_threads / FactorTuning::lanes(lower.nnz(), lower.num_rows));

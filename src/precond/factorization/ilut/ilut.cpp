@@ -70,7 +70,7 @@ void Ilut<Scalar, Space>::numeric_step(const Space& space, const matrix_source& 
   const auto& pattern = best.factors.pattern;
   const auto& factors = best.factors.factors;
   auto solves = std::make_shared<Solves>(this->name(), m_options.solve);
-  solves->symbolic(space, pattern, levels);
+  solves->symbolic(space, pattern);
   solves->numeric(space, pattern, factors, this->is_symmetric(), report);
   const std::int64_t lower = pattern.lower.nnz(), upper = pattern.upper.nnz();
   report.notes.push_back(

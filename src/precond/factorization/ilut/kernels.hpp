@@ -57,7 +57,9 @@ struct ThresholdRowsDynamically {
   PollRow<Scalar, Space> wait;
   VectorView<unsigned, Space> next;
   VectorView<const int, Space> order;  ///< in which rows are taken; empty: 0, 1, 2, ...
-  unsigned num_rows;
+  VectorView<const int, Space>
+      bounds;  ///< piece p is the places bounds(p) up to bounds(p + 1); empty: place p
+  unsigned num_pieces;
   int scratch_slots;
   VectorView<double, Space> slab;  ///< of all lane groups
   int slab_slots;
@@ -79,19 +81,24 @@ struct ThresholdRowsDynamically {
         static_cast<std::size_t>(team.league_rank()) * team.team_size() + team.team_rank();
     const auto room = RowTable<Scalar>::at(slab.data() + group * slab_length(slab_slots), slab_slots);
     while (true) {
-      unsigned place = 0;
+      unsigned piece = 0;
       Kokkos::single(
-          Kokkos::PerThread(team), [&](unsigned& mine) { mine = take_next(); }, place);
-      if (place >= num_rows) break;
-      const int i = order.extent(0) > 0 ? order(place) : static_cast<int>(place);
-      if (wait.done(i) != 0) continue;
-      if (!row(LaneGroup(team), i, scratch, room, wait)) break;
+          Kokkos::PerThread(team), [&](unsigned& mine) { mine = take_next(); }, piece);
+      if (piece >= num_pieces) break;
+      const int begin = bounds.extent(0) > 0 ? bounds(piece) : static_cast<int>(piece);
+      const int end = bounds.extent(0) > 0 ? bounds(piece + 1) : begin + 1;
+      bool ends = false;
+      for (int place = begin; place < end && !ends; ++place) {
+        const int i = order.extent(0) > 0 ? order(place) : place;
+        if (wait.done(i) == 0) ends = !row(LaneGroup(team), i, scratch, room, wait);
+      }
+      if (ends) break;
     }
   }
 
  private:
-  KOKKOS_FORCEINLINE_FUNCTION unsigned take_ticket() const {
-    return concurrent_load(wait.signals(ended)) != 0 ? num_tickets : Kokkos::atomic_fetch_add(&next(0), 1u);
+  KOKKOS_FORCEINLINE_FUNCTION unsigned take_next() const {
+    return concurrent_load(wait.signals(ended)) != 0 ? num_pieces : Kokkos::atomic_fetch_add(&next(0), 1u);
   }
 };
 

@@ -122,7 +122,8 @@ class Growth {
                         {m_done, m_signals, m_rules.most_polls},
                         m_next,
                         m_order,
-                        static_cast<unsigned>(m_num_rows),
+                        m_rules.blocks.bounds,
+                        static_cast<unsigned>(m_rules.blocks ? m_rules.blocks.count : m_num_rows),
                         m_rules.scratch_slots,
                         m_slab,
                         m_slots};

@@ -39,7 +39,8 @@ struct ThresholdRules {
   int least_slab_slots = ThresholdTuning::least_slab_slots;  ///< likewise
   std::int64_t first_entries = -1;                           ///< room of L and U; -1: by the rows
   std::int64_t most_polls = ThresholdTuning::most_polls;
-  Vector<int, Space> order;  ///< of the first launch, see ThresholdRowsDynamically
+  Vector<int, Space> order;         ///< of the first launch, see ThresholdRowsDynamically
+  levels::RowBlocks<Space> blocks;  ///< a thread of a host takes one at a time; none: a row at a time
 };
 
 /// The strict triangles with their values, and facts of the factorisation.

@@ -15,12 +15,6 @@
 
 namespace prekond::impl::par_ilu {
 
-std::string note_of_residuals(const std::string& what, double before, double after) {
-  std::ostringstream text;
-  text << what << ": the residual |(A - L U)_S| / |A_S| was " << before << ", and is " << after;
-  return text.str();
-}
-
 namespace {
 
 template <class Scalar, class Space>

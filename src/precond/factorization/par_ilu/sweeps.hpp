@@ -10,6 +10,7 @@
 #include "precond/factorization/par_ilu/sweep_entries.hpp"
 #include "precond/triangular/scaled_triangles.hpp"
 
+#include <sstream>
 #include <string>
 
 namespace prekond::impl::par_ilu {
@@ -72,6 +73,10 @@ Factors<Scalar, Space> sweep_factors(const Space& space, const CsrView<Scalar, S
                                      ilu::Outcome& outcome);
 
 /// "5 sweeps: |(A - L U)_S| / |A_S| was 0.1, and is 0.001"
-std::string note_of_residuals(const std::string& what, double before, double after);
+inline std::string note_of_residuals(const std::string& what, double before, double after) {
+  std::ostringstream text;
+  text << what << ": the residual |(A - L U)_S| / |A_S| was " << before << ", and is " << after;
+  return text.str();
+}
 
 }  // namespace prekond::impl::par_ilu
