@@ -9,9 +9,9 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <utility>
 
 namespace prekond::driver {
@@ -66,28 +66,12 @@ struct Value {
   std::vector<Value> children = {};  ///< of an array or an object, in the order of the text
 };
 
-/// Counts the characters that the parser has read.
-struct CountingIterator {
-  using iterator_category = std::input_iterator_tag;
-  using value_type = char;
-  using difference_type = std::ptrdiff_t;
-  using pointer = const char*;
-  using reference = const char&;
-
-  const char* at;
-  std::size_t* count;
-
-  reference operator*() const { return *at; }
-  CountingIterator& operator++() { return ++at, ++*count, *this; }
-  CountingIterator operator++(int) { return {std::exchange(at, at + 1), (++*count, count)}; }
-  bool operator==(const CountingIterator& other) const { return at == other.at; }
-};
-
 /// Takes the parser's tokens (the interface of nlohmann::json_sax), and makes a tree of values of them.
 class TreeBuilder {
  public:
-  TreeBuilder(const std::string& text, const std::size_t& read)
-      : m_text(text), m_read(read), m_end(text.starts_with("\xef\xbb\xbf") ? 3 : 0) {}
+  /// `stream`: of the text, which the parser reads.
+  TreeBuilder(const std::string& text, std::streambuf& stream)
+      : m_text(text), m_stream(stream), m_end(text.starts_with("\xef\xbb\xbf") ? 3 : 0) {}
 
   Value tree;
   std::string error;
@@ -155,7 +139,7 @@ class TreeBuilder {
   /// The first byte of the token that the parser has read.
   std::size_t take_token() {
     const std::size_t begin = std::min(m_text.find_first_not_of(" \t\r\n,:]}", m_end), m_text.size());
-    m_end = m_read;
+    m_end = static_cast<std::size_t>(m_stream.pubseekoff(0, std::ios::cur, std::ios::in));
     return begin;
   }
   /// After a number the parser has read one character more, if there is one.
@@ -203,7 +187,7 @@ class TreeBuilder {
   }
 
   const std::string& m_text;
-  const std::size_t& m_read;
+  std::streambuf& m_stream;
   std::size_t m_end;  ///< of the last token
   std::vector<Open> m_open;
 };
@@ -215,12 +199,9 @@ class ConfigReader {
       : m_path(path), m_text(read_text(path)), m_command(command) {}
 
   RawSettings read() {
-    std::size_t count = 0;
-    TreeBuilder builder(m_text, count);
-    const char* const begin = m_text.data();
-    if (!Json::sax_parse(CountingIterator{begin, &count}, CountingIterator{begin + m_text.size(), &count},
-                         &builder))
-      refuse(builder.error_at, builder.error);
+    std::istringstream stream(m_text);
+    TreeBuilder builder(m_text, *stream.rdbuf());
+    if (!Json::sax_parse(stream, &builder)) refuse(builder.error_at, builder.error);
     if (builder.tree.kind != Value::Kind::object)
       refuse(builder.tree.begin, "a config file holds one JSON object, as in {\"solver\": \"cg\"}");
     for (const Value& member : builder.tree.children) add_member(member);

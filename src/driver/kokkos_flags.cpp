@@ -33,13 +33,13 @@ struct Setting {
   std::string flag;
   std::string variable;
   std::string form;     ///< of a value, in words; empty: it takes none
-  std::string pattern;  ///< a regular expression
+  std::string pattern;  ///< a regular expression without unbounded repeats; empty: any text
   std::string example;  ///< of a value; empty: a flag may do without one
 };
 
 const std::string at_least_0 = "a whole number of at least 0", number = "[0-9]{1,9}",
                   thread_form = "a whole number from 1 to " + std::to_string(max_threads),
-                  thread_number = "0*([1-9][0-9]?|[1-4][0-9]{2}|50[0-9]|51[0-2])",
+                  thread_number = "0{0,9}([1-9][0-9]?|[1-4][0-9]{2}|50[0-9]|51[0-2])",
                   true_or_false = "[Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee]",
                   yes_or_no = "[Yy][Ee][Ss]|[Nn][Oo]|1|0|" + true_or_false;
 static_assert(max_threads == 512, "thread_number has it too");
@@ -53,15 +53,16 @@ const std::vector<Setting> flag_settings = {
     {"--kokkos-disable-warnings", "KOKKOS_DISABLE_WARNINGS", "yes or no", yes_or_no, ""},
     {"--kokkos-print-configuration", "KOKKOS_PRINT_CONFIGURATION", "yes or no", yes_or_no, ""},
     {"--kokkos-tune-internals", "KOKKOS_TUNE_INTERNALS", "yes or no", yes_or_no, ""},
-    {"--kokkos-tools-libs", "KOKKOS_TOOLS_LIBS", "a text", "[^]+", "libtool.so"},
-    {"--kokkos-tools-args", "KOKKOS_TOOLS_ARGS", "a text", "[^]+", "..."},
+    {"--kokkos-tools-libs", "KOKKOS_TOOLS_LIBS", "a text", "", "libtool.so"},
+    {"--kokkos-tools-args", "KOKKOS_TOOLS_ARGS", "a text", "", "..."},
     {"--kokkos-tools-help", "", "", "", ""}};
 
 const std::vector<Setting> openmp_settings = {
-    {"", "OMP_NUM_THREADS", thread_form, " *" + thread_number + " *(, *" + thread_number + " *)*", ""},
-    {"", "OMP_THREAD_LIMIT", "a whole number of at least 1", " *0*[1-9][0-9]{0,8} *", ""},
-    {"", "OMP_MAX_ACTIVE_LEVELS", at_least_0, " *" + number + " *", ""},
-    {"", "OMP_DYNAMIC", "true or false", " *(" + true_or_false + ") *", ""}};
+    {"", "OMP_NUM_THREADS", thread_form,
+     " {0,9}" + thread_number + "( {0,9}, {0,9}" + thread_number + "){0,63} {0,9}", ""},
+    {"", "OMP_THREAD_LIMIT", "a whole number of at least 1", " {0,9}0{0,9}[1-9][0-9]{0,9} {0,9}", ""},
+    {"", "OMP_MAX_ACTIVE_LEVELS", at_least_0, " {0,9}" + number + " {0,9}", ""},
+    {"", "OMP_DYNAMIC", "true or false", " {0,9}(" + true_or_false + ") {0,9}", ""}};
 
 /// Kokkos reads the first of each group that is set.
 const std::vector<std::vector<std::string>> local_ranks = {
@@ -75,7 +76,7 @@ std::optional<std::string> variable(const std::string& name) {
 }
 
 bool matches(const std::string& text, const std::string& pattern) {
-  return std::regex_match(text, std::regex(pattern));
+  return pattern.empty() ? !text.empty() : std::regex_match(text, std::regex(pattern));
 }
 
 [[noreturn]] void refuse_variable(const std::string& name, const std::string& form,
@@ -224,8 +225,9 @@ void check_resources(const std::vector<std::string>& flags, int devices) {
   if (!tool && is_given(flags, "--kokkos-tools-help"))
     throw OptionError("--kokkos-tools-help asks a tool: name it by --kokkos-tools-libs=FILE");
   const auto limit = variable("OMP_THREAD_LIMIT");
-  const int threads = number_of_threads(flags);
-  check_that_threads_start(limit && has_openmp ? std::min(threads, std::stoi(*limit)) : threads);
+  std::int64_t threads = number_of_threads(flags);
+  if (limit && has_openmp) threads = std::min<std::int64_t>(threads, std::stoll(*limit));
+  check_that_threads_start(static_cast<int>(threads));
 }
 
 void check_tool_library(const std::string& libraries) {
@@ -258,7 +260,8 @@ int number_of_devices() {
 
 std::optional<std::size_t> stack_bytes(const std::string& text) {
   std::smatch parts;
-  if (!std::regex_match(text, parts, std::regex(" *([0-9]{1,15}) *([bkmg]?) *", std::regex::icase)))
+  if (!std::regex_match(text, parts,
+                        std::regex(" {0,9}([0-9]{1,15}) {0,9}([bkmg]?) {0,9}", std::regex::icase)))
     return std::nullopt;
   const std::string units = "bkmgBKMG", unit = parts[2];
   const auto shift = 10 * (unit.empty() ? 1 : units.find(unit) % 4);

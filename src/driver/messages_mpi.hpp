@@ -1,12 +1,11 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// Messages between all processes, of any length: MPI's lengths are ints, and what is longer goes in pieces.
+/// Messages between all processes, of any length: MPI's lengths are ints, and longer messages go in pieces.
 #include <mpi.h>
 
 #include <algorithm>
 #include <cstdint>
-#include <span>
 #include <type_traits>
 #include <vector>
 
@@ -33,41 +32,34 @@ class MessageType {
 
 constexpr std::size_t longest_message = std::size_t(1) << 26;
 
-/// Collective. Sends out[r] to process r, whose in[] for this one has room for as much. Pairs without entries
-/// send no message. Allocates a few words a message.
-template <class T>
-void exchange(int rank, const std::vector<std::span<const T>>& out, const std::vector<std::span<T>>& in) {
-  const MessageType<T> type;
-  std::vector<MPI_Request> requests;
-  const auto in_pieces = [&](std::size_t size, const auto& start) {
-    for (std::size_t k = 0; k < size; k += longest_message)
-      start(k, static_cast<int>(std::min(longest_message, size - k)), &requests.emplace_back());
-  };
-  for (int r = 0; r < static_cast<int>(in.size()); ++r) {
-    if (r == rank) continue;
-    in_pieces(in[r].size(), [&](std::size_t k, int length, MPI_Request* request) {
-      MPI_Irecv(in[r].data() + k, length, type.type(), r, 0, MPI_COMM_WORLD, request);
-    });
-  }
-  for (int r = 0; r < static_cast<int>(out.size()); ++r) {
-    if (r == rank) continue;
-    in_pieces(out[r].size(), [&](std::size_t k, int length, MPI_Request* request) {
-      MPI_Isend(out[r].data() + k, length, type.type(), r, 0, MPI_COMM_WORLD, request);
-    });
-  }
-  std::copy(out[rank].begin(), out[rank].end(), in[rank].begin());
-  MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
-}
-
-/// Collective. Sends out[r] to process r. Returns the lists that came, by sender.
+/// Collective. Sends out[r] to process r. Returns the lists that came, by sender. Pairs without entries send
+/// no message.
 template <class T>
 std::vector<std::vector<T>> exchange_lists(int rank, const std::vector<std::vector<T>>& out) {
+  const int size = static_cast<int>(out.size());
   std::vector<std::int64_t> sent, lengths(out.size());
   for (const auto& list : out) sent.push_back(static_cast<std::int64_t>(list.size()));
   MPI_Alltoall(sent.data(), 1, MPI_INT64_T, lengths.data(), 1, MPI_INT64_T, MPI_COMM_WORLD);
   std::vector<std::vector<T>> in;
   for (const std::int64_t length : lengths) in.emplace_back(static_cast<std::size_t>(length));
-  exchange<T>(rank, {out.begin(), out.end()}, {in.begin(), in.end()});
+  const MessageType<T> type;
+  std::vector<MPI_Request> requests;
+  const auto in_pieces = [&](std::size_t length, const auto& start) {
+    for (std::size_t k = 0; k < length; k += longest_message)
+      start(k, static_cast<int>(std::min(longest_message, length - k)), &requests.emplace_back());
+  };
+  for (int r = 0; r < size; ++r)
+    if (r != rank)
+      in_pieces(in[r].size(), [&](std::size_t k, int length, MPI_Request* request) {
+        MPI_Irecv(in[r].data() + k, length, type.type(), r, 0, MPI_COMM_WORLD, request);
+      });
+  for (int r = 0; r < size; ++r)
+    if (r != rank)
+      in_pieces(out[r].size(), [&](std::size_t k, int length, MPI_Request* request) {
+        MPI_Isend(out[r].data() + k, length, type.type(), r, 0, MPI_COMM_WORLD, request);
+      });
+  in[rank] = out[rank];
+  MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
   return in;
 }
 

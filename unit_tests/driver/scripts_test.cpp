@@ -51,11 +51,10 @@ TEST(ScriptsTest, ThreadsAreBoundOnlyWhereTheUserSaysSo) {
 TEST(ScriptsTest, TheSpinOfWaitingThreadsIsBounded) {
   const TemporaryFolder folder("spin");
   const auto spin_with = [&](const std::string& variables) {
+    const std::string instead = "setup() { :; }; build_command() { :; }; run_binary() { env; }; MODE=native";
     return run(unset + variables + " PREKOND_CACHE='" + (folder / "") +
-               "' bash -c 'source \"" PREKOND_SOURCE_DIR
-               "/scripts/lib.sh\"; setup() { :; }; build_command() { :; }; run_binary() { env; }; "
-               "run_prekond' "
-               "| grep ^GOMP_SPINCOUNT")
+               "' bash -c 'source \"" PREKOND_SOURCE_DIR "/scripts/lib.sh\"; " + instead +
+               "; run_prekond' | grep ^GOMP_SPINCOUNT")
         .text;
   };
   EXPECT_EQ(spin_with(""), "GOMP_SPINCOUNT=5000\n");
