@@ -106,6 +106,7 @@ measure() {
   if timeout "$(left)" "$file" "$@" "--benchmark_out=$out/$name.json" --benchmark_out_format=json \
     >"$out/$name.log" 2>&1; then
     rm -f "$out/$name.log"
+    python3 "$source_dir/perf_tests/results_file.py" "$out/$name.json"
     tables+=("$out/$name.json")
   else
     failed "$name: the end of $out/$name.log:"
@@ -262,6 +263,7 @@ measure_ranks() {
   if on_ranks "$count" "$(program perf_distributed)" "$@" --repetitions=3 "--benchmark_out=$out/$name.json" --benchmark_out_format=json \
     >"$out/$name.log" 2>&1; then
     rm -f "$out/$name.log"
+    python3 "$source_dir/perf_tests/results_file.py" "$out/$name.json"
     tables+=("$out/$name.json")
   else
     failed "$name: the end of $out/$name.log:"
