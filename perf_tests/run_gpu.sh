@@ -445,6 +445,7 @@ if [[ -e $build/bin/nvcc_wrapper && -e $build/core/src ]]; then
 fi
 # Bound threads of several programs would share cores.
 export OMP_PROC_BIND=${OMP_PROC_BIND:-false}
+export PREKOND_TEST_MATRICES=${PREKOND_TEST_MATRICES:-$source_dir/unit_tests/matrices}
 
 for part in "${parts[@]}"; do
   part_start=$SECONDS
