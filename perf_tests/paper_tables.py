@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 
-from results_file import lines
+from results_file import lines, text_of
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
@@ -165,7 +165,7 @@ def run_measure(arguments):
                                         "nnz": matrix["nnz"]}
             content["tables"].setdefault(table, {})[key] = results
             with open(arguments.out, "w", encoding="utf-8") as file:
-                json.dump(content, file, indent=1)
+                file.write(text_of(content) + "\n")
     return 1 if failed else 0
 
 

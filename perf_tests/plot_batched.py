@@ -21,7 +21,7 @@ def medians(path):
     for row in json.loads(path.read_text())["benchmarks"]:
         if row.get("aggregate_name") != "median":
             continue
-        parts = row["run_name"].split("/iterations:")[0].split("/")
+        parts = row["name"].split("/iterations:")[0].split("/")
         found["/".join(parts[:-2]), parts[-2], int(parts[-1])] = row["real_time"], row["us_a_system"]
     return found
 

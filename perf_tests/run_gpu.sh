@@ -106,6 +106,7 @@ measure() {
   if timeout "$(left)" "$file" "$@" "--benchmark_out=$out/$name.json" --benchmark_out_format=json \
     >"$out/$name.log" 2>&1; then
     rm -f "$out/$name.log"
+    python3 "$source_dir/perf_tests/results_file.py" "$out/$name.json"
     tables+=("$out/$name.json")
   else
     failed "$name: the end of $out/$name.log:"
@@ -262,6 +263,7 @@ measure_ranks() {
   if on_ranks "$count" "$(program perf_distributed)" "$@" --repetitions=3 "--benchmark_out=$out/$name.json" --benchmark_out_format=json \
     >"$out/$name.log" 2>&1; then
     rm -f "$out/$name.log"
+    python3 "$source_dir/perf_tests/results_file.py" "$out/$name.json"
     tables+=("$out/$name.json")
   else
     failed "$name: the end of $out/$name.log:"
@@ -443,6 +445,7 @@ if [[ -e $build/bin/nvcc_wrapper && -e $build/core/src ]]; then
 fi
 # Bound threads of several programs would share cores.
 export OMP_PROC_BIND=${OMP_PROC_BIND:-false}
+export PREKOND_TEST_MATRICES=${PREKOND_TEST_MATRICES:-$source_dir/unit_tests/matrices}
 
 for part in "${parts[@]}"; do
   part_start=$SECONDS

@@ -15,6 +15,8 @@ import json
 import math
 from pathlib import Path
 
+from results_file import store
+
 UNKNOWNS = 3  # a node of elasticity3d
 NEIGHBOURS = 26  # of a cube of nodes among cubes
 # Vectors that an iteration with one reduction reads and writes more than one with two: 13 and 11.
@@ -171,7 +173,7 @@ def main():
     for name, rows in all_curves.items():
         print_table(name, rows)
     if options.json:
-        options.json.write_text(json.dumps({"measured": one, "assumed": network, "curves": all_curves}, indent=1) + "\n")
+        store(options.json, {"measured": one, "assumed": network, "curves": all_curves})
     if options.plot:
         plot(all_curves, options.plot)
     if options.check:

@@ -35,13 +35,13 @@ def load(path):
         content = json.load(file)
     medians, singles = {}, {}
     for run in content.get("benchmarks", []):
-        if run.get("run_type") == "aggregate" and run.get("aggregate_name") != "median":
+        if run.get("aggregate_name", "median") != "median":
             continue
         counters = {key: value for key, value in run.items()
                     if key not in KNOWN and isinstance(value, (int, float))}
         error = run.get("error_message") or run.get("skip_message") or ""
         time = run["real_time"] * MILLISECONDS[run.get("time_unit", "ns")] if "real_time" in run else None
-        target = medians if run.get("run_type") == "aggregate" else singles
+        target = medians if "aggregate_name" in run else singles
         # `iterations` is Google Benchmark's count of loops; a counter of that name comes last and has replaced it.
         if "iterations" in run and isinstance(run["iterations"], float) and run["iterations"] > 1:
             counters["iterations"] = run["iterations"]

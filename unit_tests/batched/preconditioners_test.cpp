@@ -10,7 +10,6 @@
 #include <prekond/core/error.hpp>
 
 #include <limits>
-#include <set>
 
 namespace prekond::testing {
 namespace {
@@ -67,28 +66,6 @@ TYPED_TEST(BatchedPreconditionersTest, MatchTheReference) {
   }
 }
 
-/// M b with m_i(J) A(J, J) = e_i(J), by dense elimination in long double.
-std::vector<double> local_inverse_of(const HostMatrix<double>& a,
-                                     const std::vector<std::vector<int>>& pattern,
-                                     const std::vector<double>& b) {
-  const auto rows = long_rows(a);
-  std::vector<double> result;
-  for (std::size_t i = 0; i < pattern.size(); ++i) {
-    const auto& cols = pattern[i];
-    LongMatrix t(cols.size(), std::vector<long double>(cols.size()));
-    std::vector<long double> unit(cols.size());
-    for (std::size_t p = 0; p < cols.size(); ++p) {
-      unit[p] = cols[p] == int(i);
-      for (std::size_t q = 0; q < cols.size(); ++q) t[p][q] = entry(rows[cols[q]], cols[p]);
-    }
-    const auto m = general_solve(t, unit);
-    long double sum = 0;
-    for (std::size_t p = 0; p < cols.size(); ++p) sum += m[p] * b[cols[p]];
-    result.push_back(double(sum));
-  }
-  return result;
-}
-
 /// The entries of a matrix on one side of its diagonal, and the diagonal.
 HostMatrix<double> triangle_of(const HostMatrix<double>& a, bool lower) {
   HostMatrix<double> t{a.num_rows, a.num_cols, {0}, {}, {}};
@@ -101,19 +78,6 @@ HostMatrix<double> triangle_of(const HostMatrix<double>& a, bool lower) {
     t.row_ptrs.push_back(t.col_idxs.size());
   }
   return t;
-}
-
-/// Columns within `power` steps of each row.
-std::vector<std::vector<int>> power_pattern(const HostMatrix<double>& a, int power) {
-  std::vector<std::vector<int>> pattern;
-  for (int i = 0; i < a.num_rows; ++i) {
-    std::set<int> reached{i};
-    for (int step = 0; step < power; ++step)
-      for (const int j : std::set<int>(reached))
-        reached.insert(a.col_idxs.begin() + a.row_ptrs[j], a.col_idxs.begin() + a.row_ptrs[j + 1]);
-    pattern.emplace_back(reached.begin(), reached.end());
-  }
-  return pattern;
 }
 
 /// L or U, with its diagonal
@@ -157,8 +121,8 @@ std::vector<double> fsai_of(const HostMatrix<double>& a, int power, const std::v
 std::vector<double> ilu_isai_of(const HostMatrix<double>& a, int power, const std::vector<double>& b) {
   const PlainFactors f = plain_ilu0(a);
   const auto lower = factor_of(f, true), upper = factor_of(f, false);
-  const auto middle = local_inverse_of(lower, power_pattern(triangle_of(a, true), power), b);
-  return local_inverse_of(upper, power_pattern(triangle_of(a, false), power), middle);
+  const auto middle = plain_product(local_inverse(lower, power_pattern(triangle_of(a, true), power)), b);
+  return plain_product(local_inverse(upper, power_pattern(triangle_of(a, false), power)), middle);
 }
 
 std::vector<double> local_result(const HostMatrix<double>& a, BatchedPreconditioner inverse, int size,
@@ -172,7 +136,7 @@ std::vector<double> local_result(const HostMatrix<double>& a, BatchedPreconditio
       for (int j = i / size * size; j < std::min(int(b.size()), (i / size + 1) * size); ++j)
         pattern[i].push_back(j);
     }
-  return local_inverse_of(a, pattern, b);
+  return plain_product(local_inverse(a, pattern), b);
 }
 
 template <class Space>

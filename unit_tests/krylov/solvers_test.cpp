@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// The properties of every solver for general matrices.
 #include "testing/krylov_solves.hpp"
+#include "testing/matrices.hpp"
 #include "testing/spaces.hpp"
 #include "testing/tool_events.hpp"
 
@@ -11,7 +12,6 @@
 #include <prekond/matrix/io/matrix_market.hpp>
 
 #include <cmath>
-#include <filesystem>
 #include <limits>
 
 namespace prekond::testing {
@@ -396,18 +396,20 @@ TYPED_TEST(SolversTest, StoppingOptionsOutOfTheirRangesAreRefused) {
 
 TEST(SolversOnRealMatrices, EndWithTheSolutionOrANamedReason) {
   using Space = Kokkos::DefaultExecutionSpace;
-  const std::filesystem::path folder = std::filesystem::path(PREKOND_MATRICES) / "general";
-  if (!std::filesystem::is_directory(folder)) GTEST_SKIP() << "no matrices at " << folder.string();
   const Space space;
   int solves = 0, solved = 0;
-  for (const char* file :
-       {"sherman3.mtx.gz", "sherman4.mtx.gz", "olm100.mtx", "cage8.mtx.gz", "orsirr_1.mtx.gz",
-        "pde900.mtx.gz", "young3c.mtx", "west0067.mtx", "arc130.mtx", "steam1.mtx", "tols340.mtx",
-        "impcol_a.mtx", "circuit204.mtx.gz", "add32.mtx.gz", "rajat05.mtx", "bfwa62.mtx"}) {
-    if (!std::filesystem::exists(folder / file)) continue;
+  for (const auto& file : matrices_named(
+           {"general/convection_diffusion2d.mtx", "general/convection.mtx", "general/circuit.mtx",
+            "general/skewed_rows.mtx", "general/zero_diagonal.mtx", "general/dense.mtx", "general/links.mtx",
+            "symmetric/saddle_point.mtx"},
+           {"general/sherman3.mtx.gz", "general/sherman4.mtx.gz", "general/olm100.mtx",
+            "general/cage8.mtx.gz", "general/orsirr_1.mtx.gz", "general/pde900.mtx.gz", "general/young3c.mtx",
+            "general/west0067.mtx", "general/arc130.mtx", "general/steam1.mtx", "general/tols340.mtx",
+            "general/impcol_a.mtx", "general/circuit204.mtx.gz", "general/add32.mtx.gz",
+            "general/rajat05.mtx", "general/bfwa62.mtx"})) {
     HostMatrix<double> a;
     try {
-      a = to_host(read_matrix_market<double>((folder / file).string()));
+      a = to_host(read_matrix_market<double>(file.string()));
     } catch (const InputError&) {
       continue;  // complex
     }
@@ -415,7 +417,7 @@ TEST(SolversOnRealMatrices, EndWithTheSolutionOrANamedReason) {
     const std::vector<double> b = multiply(a, std::vector<double>(a.num_rows, 1.0));
     const auto m = preconditioner_of<Space>("nonsymmetric_fsai", a);
     for (const Variant& variant : general_variants()) {
-      SCOPED_TRACE(std::string(file) + ", " + variant.name());
+      SCOPED_TRACE(file.filename().string() + ", " + variant.name());
       const auto result =
           solve_with<double, Space>(variant, operator_of<Space>(a), m.get(), b, stop_at(1e-6, 400));
       ++solves;

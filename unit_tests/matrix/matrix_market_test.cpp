@@ -3,6 +3,7 @@
 #include <prekond/core/error.hpp>
 #include <prekond/matrix/io/matrix_market.hpp>
 
+#include "testing/matrices.hpp"
 #include "testing/temporary_folder.hpp"
 
 #include <gmock/gmock.h>
@@ -681,6 +682,47 @@ TEST_F(MatrixMarket, ExplainsWhatCannotBeWritten) {
   if (std::filesystem::exists("/dev/full")) {
     EXPECT_THAT(message("/dev/full", [&](const auto& p) { write_matrix_market(p, a); }),
                 HasSubstr("cannot be written to its end: No space left"));
+  }
+}
+
+/// The files of unit_tests/matrices, one of every format, field and symmetry.
+TEST(TestMatrices, AreReadAsTheirHeadersSay) {
+  struct File {
+    std::string name, format, field, symmetry;
+    std::int64_t num_rows, num_cols;
+    std::size_t entries;
+  };
+  const std::vector<File> files = {
+      {"spd/poisson2d_jumps.mtx", "coordinate", "real", "symmetric", 121, 121, 561},
+      {"spd/graph_laplacian.mtx", "coordinate", "integer", "symmetric", 80, 80, 300},
+      {"general/circuit.mtx", "coordinate", "real", "general", 222, 222, 1320},
+      {"general/skew.mtx", "coordinate", "real", "skew-symmetric", 30, 30, 112},
+      {"general/links.mtx", "coordinate", "pattern", "general", 40, 40, 149},
+      {"general/dense.mtx", "array", "real", "general", 12, 12, 144},
+      {"general/rectangular.mtx", "coordinate", "real", "general", 14, 9, 42},
+      {"complex/magnetic.mtx", "coordinate", "complex", "hermitian", 36, 36, 156},
+      {"complex/helmholtz.mtx", "coordinate", "complex", "symmetric", 49, 49, 217}};
+  for (const File& file : files) {
+    SCOPED_TRACE(file.name);
+    MatrixMarketInfo info;
+    const auto a = read_matrix_market<Complex>((own_matrices() / file.name).string(), &info);
+    EXPECT_EQ(info.format, file.format);
+    EXPECT_EQ(info.field, file.field);
+    EXPECT_EQ(info.symmetry, file.symmetry);
+    EXPECT_EQ(a.num_rows, file.num_rows);
+    EXPECT_EQ(a.num_cols, file.num_cols);
+    EXPECT_EQ(a.col_idxs.extent(0), file.entries);
+    if (file.symmetry == "general") continue;
+    std::map<std::pair<int, int>, Complex> entries;
+    const auto rows = rows_of(a);
+    for (int i = 0; i < a.num_rows; ++i)
+      for (const auto& [j, value] : rows[i]) entries[{i, j}] = value;
+    for (const auto& [place, value] : entries) {
+      const Complex mirrored = entries.at({place.second, place.first});
+      EXPECT_EQ(mirrored, file.symmetry == "hermitian"        ? Kokkos::conj(value)
+                          : file.symmetry == "skew-symmetric" ? -value
+                                                              : value);
+    }
   }
 }
 

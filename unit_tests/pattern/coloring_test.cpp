@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "testing/general_matrices.hpp"
 #include "testing/host_graph.hpp"
+#include "testing/matrices.hpp"
 #include "testing/reference_coloring.hpp"
 #include "testing/spaces.hpp"
 #include "testing/tool_events.hpp"
@@ -12,7 +13,6 @@
 #include <prekond/matrix/io/matrix_market.hpp>
 #include <prekond/pattern/coloring.hpp>
 
-#include <filesystem>
 #include <limits>
 
 namespace prekond::testing {
@@ -302,13 +302,13 @@ TYPED_TEST(ColoringTest, ARowOfManyWeakEdgesLosesThem) {
             result.dropped_edges);
 }
 
-TYPED_TEST(ColoringTest, MemplusComesToFewColours) {
-  const auto file = std::filesystem::path(PREKOND_MATRICES) / "general" / "memplus.mtx.gz";
-  if (!std::filesystem::exists(file)) GTEST_SKIP() << "no matrix at " << file;
-  const auto a = copy_to<TypeParam>(read_matrix_market<double>(file.string()));
-  const auto result = color_sparsified<double, TypeParam>(TypeParam(), a, {0.05, 3});
-  EXPECT_GT(result.num_colors_before, 15);
-  EXPECT_LE(result.coloring.num_colors, 3);
+TYPED_TEST(ColoringTest, CircuitsComeToFewColours) {
+  for (const auto& file : matrices_named({"general/circuit.mtx"}, {"general/memplus.mtx.gz"})) {
+    const auto a = copy_to<TypeParam>(read_matrix_market<double>(file.string()));
+    const auto result = color_sparsified<double, TypeParam>(TypeParam(), a, {0.05, 3});
+    EXPECT_GT(result.num_colors_before, 15) << file;
+    EXPECT_LE(result.coloring.num_colors, 3) << file;
+  }
 }
 
 }  // namespace

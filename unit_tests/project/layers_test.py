@@ -290,8 +290,27 @@ def check_docstrings(root):
                 yield f"{name}: {class_name} has no docstring (///)"
 
 
+RESULTS = "perf_tests/results"
+RESULTS_BYTES = 2_000_000
+
+
+def check_results(root):
+    """What pages and sources name of the results exists, and they are few."""
+    for path, name in files_of(root, ("docs", "include", "src", "perf_tests"), lambda path: path.suffix in {*CODE_SUFFIXES, ".md"}):
+        text = path.read_text()
+        named = [(root / found.rstrip("."), found) for found in re.findall(RESULTS + r"[\w./-]*", text)]
+        if name.startswith(RESULTS):
+            named += [(path.parent / found, found) for found in re.findall(r"\]\(([\w./-]+)[)#]", text)]
+        for file, found in named:
+            if not file.exists():
+                yield f"{name}: {found} does not exist"
+    sizes = [(path.stat().st_size, name) for path, name in files_of(root, (RESULTS,), lambda path: True)]
+    if sum(size for size, _ in sizes) > RESULTS_BYTES:
+        yield f"{max(sizes)[1]}: is the largest in {RESULTS}, which has more than {RESULTS_BYTES} bytes"
+
+
 CHECKS = (check_includes, check_folder_pairs, check_places, check_backends, check_lambdas, check_atomics, check_form, check_docstrings,
-          check_pages)
+          check_results)
 
 
 def violations(root):
@@ -352,6 +371,8 @@ GOOD = {
                                   "#include <prekond/adapters/tpetra.hpp>"),
     "unit_tests/a_test.cpp": source("#include <nlohmann/json.hpp>", "#ifdef KOKKOS_ENABLE_CUDA", "#endif"),
     "scripts/build": "#!/bin/sh\n" + source().replace("//", "#"),
+    "docs/amg.md": "[Measured](../perf_tests/results/cpu/amg.md#here), perf_tests/results/cpu/amg.md.",
+    "perf_tests/results/cpu/amg.md": "[above](../cpu)",
 }
 
 # The page of such a tree, which names its public headers.
@@ -426,6 +447,10 @@ BAD = [
     ("guard", "include/prekond/dense/qr.hpp", HEAD, "#pragma once"),
     ("guard", "src/matrix/io/parts.hpp", HEAD, "#pragma once"),
     ("length", "src/matrix/io/mm.cpp", source(*[""] * (MOST_LINES - 1)), "801 lines"),
+    ("a result", "docs/amg.md", "[Measured](../perf_tests/results/cpu/ilu.md)", "cpu/ilu.md does not exist"),
+    ("a result", "src/matrix/io/mm.cpp", source("// perf_tests/results/h200/a.json"), "h200/a.json does not exist"),
+    ("a result", "perf_tests/results/cpu/b.md", "[that](c.json)", "c.json does not exist"),
+    ("size", "perf_tests/results/cpu/b.json", " " * RESULTS_BYTES, "is the largest"),
     ("docstring", "include/prekond/dense/qr.hpp", header("namespace prekond {", "class Qr {", "};"), "Qr has no docstring"),
     ("a header on no page", "include/prekond/dense/svd.hpp", header(), "no page of docs/ names <prekond/dense/svd.hpp>"),
     ("a page of no header", "docs/library.md", PAGE + "`<prekond/dense/svd.hpp>`\n", "<prekond/dense/svd.hpp> does not exist"),

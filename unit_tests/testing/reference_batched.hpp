@@ -1,11 +1,14 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// Incomplete factors on A's pattern as textbooks have them, without scaling, one entry after the other.
+/// Incomplete factors on A's pattern as textbooks have them, without scaling, one entry after the other; and
+/// inverses of local systems.
 #include "testing/host_matrix.hpp"
+#include "testing/reference_lu.hpp"
 
 #include <cmath>
 #include <map>
+#include <set>
 #include <vector>
 
 namespace prekond::testing {
@@ -135,6 +138,49 @@ inline std::vector<double> plain_solve(const PlainFactors& f, const std::vector<
     z[i] /= f.pivots[i];
   }
   return {z.begin(), z.end()};
+}
+
+/// Columns within `power` steps of each row.
+inline std::vector<std::vector<int>> power_pattern(const HostMatrix<double>& a, int power) {
+  std::vector<std::vector<int>> pattern;
+  for (int i = 0; i < a.num_rows; ++i) {
+    std::set<int> reached{i};
+    for (int step = 0; step < power; ++step)
+      for (const int j : std::set<int>(reached))
+        reached.insert(a.col_idxs.begin() + a.row_ptrs[j], a.col_idxs.begin() + a.row_ptrs[j + 1]);
+    pattern.emplace_back(reached.begin(), reached.end());
+  }
+  return pattern;
+}
+
+/// M with m_i(J) A(J, J) = e_i(J), by dense elimination in long double.
+inline std::vector<std::map<int, long double>> local_inverse(const HostMatrix<double>& a,
+                                                             const std::vector<std::vector<int>>& pattern) {
+  const auto rows = long_rows(a);
+  std::vector<std::map<int, long double>> result(pattern.size());
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    const auto& cols = pattern[i];
+    LongMatrix t(cols.size(), std::vector<long double>(cols.size()));
+    std::vector<long double> unit(cols.size());
+    for (std::size_t p = 0; p < cols.size(); ++p) {
+      unit[p] = cols[p] == int(i);
+      for (std::size_t q = 0; q < cols.size(); ++q) t[p][q] = entry(rows[cols[q]], cols[p]);
+    }
+    const auto m = general_solve(t, unit);
+    for (std::size_t p = 0; p < cols.size(); ++p) result[i][cols[p]] = m[p];
+  }
+  return result;
+}
+
+inline std::vector<double> plain_product(const std::vector<std::map<int, long double>>& rows,
+                                         const std::vector<double>& b) {
+  std::vector<double> result;
+  for (const auto& row : rows) {
+    long double sum = 0;
+    for (const auto& [j, value] : row) sum += value * b[j];
+    result.push_back(double(sum));
+  }
+  return result;
 }
 
 }  // namespace prekond::testing
