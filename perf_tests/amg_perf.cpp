@@ -8,8 +8,8 @@
 #include <prekond/core/report.hpp>
 #include <prekond/krylov/solver.hpp>
 #include <prekond/matrix/spmv.hpp>
+#include <prekond/precond/amg.hpp>
 #include <prekond/precond/registry.hpp>
-#include <prekond/precond/rigid_body_modes.hpp>
 #include "matrix/counter_hash.hpp"
 #include "matrix/elasticity3d_coordinates.hpp"
 

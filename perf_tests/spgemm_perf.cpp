@@ -4,7 +4,7 @@
 #include "peers/cusparse_spgemm.hpp"
 
 #include <prekond/matrix/generate.hpp>
-#include <prekond/precond/rigid_body_modes.hpp>
+#include <prekond/precond/amg.hpp>
 #include <prekond/sparse_product/spgemm.hpp>
 #include "matrix/elasticity3d_coordinates.hpp"
 

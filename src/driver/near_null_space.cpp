@@ -3,7 +3,7 @@
 #include "near_null_space.hpp"
 
 #include <prekond/matrix/io/matrix_market.hpp>
-#include <prekond/precond/rigid_body_modes.hpp>
+#include <prekond/precond/amg.hpp>
 #include "matrix/elasticity3d_coordinates.hpp"
 
 #include "text.hpp"

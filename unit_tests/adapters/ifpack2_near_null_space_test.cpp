@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <prekond/krylov/cg.hpp>
-#include <prekond/precond/rigid_body_modes.hpp>
+#include <prekond/precond/amg.hpp>
 
 #include <functional>
 #include <string>

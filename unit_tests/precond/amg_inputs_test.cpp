@@ -11,7 +11,6 @@
 #include <prekond/core/error.hpp>
 #include <prekond/core/report.hpp>
 #include <prekond/precond/amg.hpp>
-#include <prekond/precond/rigid_body_modes.hpp>
 
 #include <cmath>
 #include <map>

@@ -310,7 +310,7 @@ def check_results(root):
 
 
 CHECKS = (check_includes, check_folder_pairs, check_places, check_backends, check_lambdas, check_atomics, check_form, check_docstrings,
-          check_results)
+          check_pages, check_results)
 
 
 def violations(root):

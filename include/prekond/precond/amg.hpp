@@ -4,6 +4,7 @@
 #include <prekond/core/error.hpp>
 #include <prekond/core/options.hpp>
 #include <prekond/core/properties.hpp>
+#include <prekond/core/views.hpp>
 #include <prekond/precond/impl/registered_methods.hpp>
 #include <prekond/precond/matrix_preconditioner.hpp>
 #include <prekond/precond/setup_options.hpp>
@@ -12,6 +13,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <type_traits>
 
 namespace prekond {
 
@@ -371,5 +373,18 @@ class Amg : public MatrixPreconditioner<Scalar, Space> {
   std::uint64_t m_pattern = 0;  ///< fingerprint of the pattern that the hierarchy was found in
   bool m_was_empty = false;     ///< a numeric phase without rows was done
 };
+
+/// The rigid body modes of nodes in d = 2 or 3 dimensions with d displacements each, the near null space of
+/// elasticity (MatrixSource::set_near_null_space): d translations and d (d - 1) / 2 rotations about the
+/// nodes' centre, as columns of d n x 3 or d n x 6, row d k + c for component c of node k. A rotation is
+/// divided by the largest distance from the centre, so that all columns are of one size; where all nodes are
+/// in one place rotations are zero.
+///
+/// `coordinates`: n x d. Cost: two passes over the coordinates. Fences. The same bits whatever the threads.
+///
+/// \throws InputError for other than 2 or 3 columns
+template <class Scalar, class Space>
+MultiVector<Scalar, Space> rigid_body_modes(
+    const Space& space, const std::type_identity_t<MultiVectorView<const Scalar, Space>>& coordinates);
 
 }  // namespace prekond

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/core/error.hpp>
-#include <prekond/precond/rigid_body_modes.hpp>
+#include <prekond/precond/amg.hpp>
 
 #include "core/instantiate.hpp"
 

@@ -5,7 +5,7 @@
 #include <prekond/adapters/tpetra.hpp>
 #include <prekond/core/error.hpp>
 #include <prekond/matrix/matrix_source.hpp>
-#include <prekond/precond/rigid_body_modes.hpp>
+#include <prekond/precond/amg.hpp>
 
 #include <Teuchos_ParameterList.hpp>
 #include <Teuchos_ParameterListExceptions.hpp>
