@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "core/concurrency.hpp"
 #include "testing/one_thread.hpp"
 #include "testing/reference_block_ilu.hpp"
 #include "testing/spaces.hpp"
@@ -172,7 +173,7 @@ TYPED_TEST(BlockTriangularTest, ExactSolvesEqualTheSequentialOnes) {
 TYPED_TEST(BlockTriangularTest, OneThreadHasTheSameBits) {
   if (!is_host_space<TypeParam>) GTEST_SKIP() << "a device's threads are what they are";
   const TypeParam one = of_one_thread<TypeParam>();
-  ASSERT_EQ(one.concurrency(), 1);
+  ASSERT_EQ(concurrency(one), 1);
   for (const int b : {1, 2, 3, 8, 17})
     for (const Triangle which : {Triangle::lower, Triangle::upper})
       for (const Method method : {Method::automatic, Method::levels, Method::sync_free}) {
