@@ -8,7 +8,7 @@ import json
 import os
 import sys
 
-# What Google Benchmark writes of a run besides its name, its time and the counters.
+# The fields that Google Benchmark writes of a run besides its name, its time and the counters.
 DROPPED = {"run_name", "run_type", "family_index", "per_family_instance_index", "repetitions", "repetition_index", "threads", "cpu_time",
            "aggregate_unit"}
 KEPT_CONTEXT = ("date", "num_cpus", "mhz_per_cpu", "backend", "concurrency")

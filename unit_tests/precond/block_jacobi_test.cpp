@@ -163,7 +163,7 @@ TYPED_TEST(BlockJacobiTest, SingularBlocksFallBackToTheirDiagonals) {
     const auto y = applied<double, TypeParam>(*m, {std::vector<double>(12, 1)})[0];
     for (int i = 0; i < 12; ++i) EXPECT_NEAR(y[i] * dense[i][i], 1, storage == "full" ? 1e-15 : 1e-3) << i;
   }
-  // Of rank one, to rounding; the second is not symmetric.
+  // The rank is one, to rounding; the second is not symmetric.
   for (const double other : {0.1, 0.3}) {
     const std::vector<double> u = {0.1, 0.7, 0.3}, v = {other, 0.7, 0.3};
     dense.assign(3, std::vector<double>(3, 0));

@@ -21,7 +21,8 @@
 #include <string>
 #include <vector>
 
-/// Inverses on given patterns whose setup reads a matrix by blocks, beside those of the expanded matrix.
+/// Inverses on given patterns whose setup reads a matrix by blocks, compared with those of the expanded
+/// matrix.
 namespace prekond::testing {
 namespace {
 
@@ -58,7 +59,7 @@ struct BlockMatrix {
   }
 };
 
-/// Dominant by rows. Symmetric with `symmetric`. Every fifth block row has its diagonal block alone; with
+/// Dominant by rows. Symmetric with `symmetric`. Every fifth block row has only its diagonal block; with
 /// `arrow` the last one is full, and the first one too.
 BlockMatrix random_blocks(int b, int n, unsigned seed, bool symmetric = true, double density = 0.3,
                           bool arrow = false) {

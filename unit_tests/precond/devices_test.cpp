@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What a setup over several devices is made of: ranges of rows, copies, reports as one, threads that take
+// The parts of a setup over several devices: ranges of rows, copies, reports as one, threads that take
 // turns.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -231,7 +231,7 @@ TYPED_TEST(DevicesTest, EveryMannerDoesAll) {
   EXPECT_TRUE(impl::devices::side_by_side(Manner::threads, 0, [](int) {}, {}).empty());
 }
 
-/// Who gives it back and asks again is behind those that wait.
+/// A thread that gives it back and asks again comes after those that wait.
 TEST(TicketLock, IsGivenInTheOrderOfTheRequests) {
   impl::devices::TicketLock lock;
   std::vector<int> order;
@@ -301,7 +301,7 @@ TYPED_TEST(DevicesTest, TurnsArePassedOnInFences) {
   }
 }
 
-/// What is allocated in a turn lasts until it is released, and what is in use elsewhere longer.
+/// Memory allocated in a turn lasts until it is released, and memory in use elsewhere longer.
 TYPED_TEST(DevicesTest, AllocationsAreHeldUntilTheyAreReleased) {
   const TypeParam space = of_one_thread<TypeParam>();
   const auto vector = [&](int size) {
@@ -333,7 +333,7 @@ TYPED_TEST(DevicesTest, AllocationsAreHeldUntilTheyAreReleased) {
   EXPECT_EQ(held[0].bytes(), 0u);
 }
 
-/// Of temporaries no more is held than the limit says, and what is in use does not count.
+/// No more temporaries are held than the limit says, and memory in use does not count.
 TYPED_TEST(DevicesTest, HeldTemporariesHaveALimit) {
   const TypeParam space;
   impl::devices::HeldViews held;
@@ -357,7 +357,7 @@ TYPED_TEST(DevicesTest, HeldTemporariesHaveALimit) {
   EXPECT_EQ(held.bytes(), 3 * sizeof(int)) << "last, next, and the one that is being added";
 }
 
-/// What a phase has at most is that of its own allocations.
+/// The peak of a phase is that of its own allocations.
 TYPED_TEST(DevicesTest, HeldViewsHaveAPeakInEachPhase) {
   const TypeParam space;
   impl::devices::HeldViews held;

@@ -294,7 +294,7 @@ TYPED_TEST(DistributedPreconditionerTest, NewValuesBetweenThePhasesAreSeen) {
   HostMatrix<double> whole = with_entry(problem("poisson2d:8"), 3, 4, 0.0);
   const Parts parts = consecutive_parts({20, 0, 30, 14});
   const Setup setup{"fsai", {{"power", "2"}}};
-  // Beside another rank's rows and far from them, the last row, and the sign of a zero.
+  // Next to another rank's rows and far from them, the last row, and the sign of a zero.
   for (const auto& changed : {with_entry(whole, 19, 19, 4.5), with_entry(whole, 36, 36, 4.5),
                               with_entry(whole, 63, 63, 4.5), with_entry(whole, 3, 4, -0.0)}) {
     const Entries expected = entries_of(serial_rows<TypeParam>(*on_one_rank<TypeParam>(setup, changed)));
@@ -312,7 +312,7 @@ TYPED_TEST(DistributedPreconditionerTest, NewValuesBetweenThePhasesAreSeen) {
 }
 
 TYPED_TEST(DistributedPreconditionerTest, RowsWithEntriesOutsideAreFetchedAgain) {
-  // Blocks of rows alone: a rank has rows of which another one has more entries than itself.
+  // Only blocks of rows: a rank has rows of which another one has more entries than itself.
   const TypeParam space;
   const HostMatrix<double> whole = problem("elasticity3d:3");
   const Parts parts = consecutive_parts({28, 26});
@@ -426,7 +426,7 @@ TYPED_TEST(DistributedPreconditionerTest, FewLevelsBoundTheAdaptiveFsai) {
   EXPECT_NE(found, entries_of(serial_rows<TypeParam>(*on_one_rank<TypeParam>(one, whole))));
 }
 
-/// What restricted additive Schwarz says on one rank: the solution by `name` for S = the rank's rows and
+/// Restricted additive Schwarz on one rank: the solution by `name` for S = the rank's rows and
 /// those `levels` steps away, of which the rank's own entries count.
 template <class Space>
 std::vector<double> reference_schwarz(const HostMatrix<double>& whole, const std::vector<std::int64_t>& own,
@@ -482,7 +482,7 @@ TYPED_TEST(DistributedPreconditionerTest, OtherMethodsAreBlockJacobiOrSchwarz) {
   }
 }
 
-/// Every registered method that is set up for rows alone, with its defaults.
+/// Every registered method that is set up only by rows, with its defaults.
 TYPED_TEST(DistributedPreconditionerTest, AnyMethodMayBeTheLocalOne) {
   const TypeParam space;
   const HostMatrix<double> whole = problem("poisson3d:4");

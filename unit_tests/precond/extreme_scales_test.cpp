@@ -80,7 +80,7 @@ std::string text_of(const Setting& setting) {
   return text;
 }
 
-/// Of every preconditioner, the options that choose another path.
+/// The options that choose another path, for every preconditioner.
 std::vector<Setting> settings() {
   using Text = std::string;
   std::vector<Setting> all = {{"jacobi", {}}};
@@ -268,7 +268,7 @@ std::vector<int> exponents(const Setting& setting) {
   return {-1000, -565, -100, -1, 1, 2, 100, 565, less ? 970 : 1000};
 }
 
-/// What rounds once more where k is odd, in the precision that the factor has.
+/// The values that are rounded once more where k is odd, in the precision that the factor has.
 template <class Scalar>
 double tolerance_of(const Setting& setting) {
   double epsilon = std::numeric_limits<Real<Scalar>>::epsilon();
@@ -300,7 +300,7 @@ void expect_notes(const Setting& setting, const std::vector<std::string>& found,
   static const std::regex number("-?[0-9][0-9.]*(e[-+][0-9]+)?");
   ASSERT_EQ(found.size(), expected.size());
   for (std::size_t i = 0; i < found.size(); ++i) {
-    // Behind the last comma stands where they come from.
+    // The part after the last comma says where they come from.
     const std::size_t end = found[i].rfind(", "), expected_end = expected[i].rfind(", ");
     const std::string head = found[i].substr(0, end), expected_head = expected[i].substr(0, expected_end);
     EXPECT_EQ(found[i].substr(head.size()), expected[i].substr(expected_head.size()));
@@ -398,8 +398,8 @@ TYPED_TEST(ExtremeScales, OfGeneralMatrices) {
   }
 }
 
-/// A diagonal entry of zero is no breakdown, but where the diagonal is all there is: 1 stands for its
-/// inverse, at every scale.
+/// A diagonal entry of zero is no breakdown, but where the diagonal is all there is: its inverse
+/// is taken to be 1, at every scale.
 TYPED_TEST(ExtremeScales, OfZerosOnTheDiagonal) {
   const auto a = random_dense(23, 5);
   std::vector<Setting> chosen;
@@ -409,7 +409,7 @@ TYPED_TEST(ExtremeScales, OfZerosOnTheDiagonal) {
   check_scaling<float, TypeParam>(chosen, in_scalar<float>(a, 3), false);
 }
 
-/// What breaks down does so at every scale at which the large entries of the inverse are finite.
+/// A method that breaks down does so at every scale at which the large entries of the inverse are finite.
 TYPED_TEST(ExtremeScales, OfSingularMatrices) {
   const auto gram = random_gram(29, 13, 0, 9);
   check_scaling<double, TypeParam>(registered<double, TypeParam>(true), gram, false, 900);
@@ -509,7 +509,7 @@ TYPED_TEST(ExtremeScales, AdaptiveFsaiOfGradedMatrices) {
       expect_sound_on_graded<Complex, TypeParam>(setting, a, 28);
 }
 
-/// Whatever general matrices graded to 1e300 do to the others, nothing that is not finite comes of it.
+/// General matrices graded to 1e300 leave no method with a number that is not finite.
 TYPED_TEST(ExtremeScales, GradedMatricesEndWithFiniteInverses) {
   const auto a = random_general(34, 0.2, 78);
   for (const Setting& setting : registered<double, TypeParam>(false)) {

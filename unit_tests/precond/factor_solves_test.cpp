@@ -167,7 +167,7 @@ TYPED_TEST(FactorSolvesTest, BothTrianglesDoAsManySweeps) {
         solved_by_cg<TypeParam>(*m, host);
       }
   EXPECT_GT(different, 0) << "nothing was raised";
-  // Of a general matrix each has its own.
+  // For a general matrix each has its own.
   const auto host = generated("convection_diffusion3d:5");
   const auto m = create_preconditioner<double, TypeParam>("ilu0", by_sweeps(0.01));
   m->numeric(TypeParam(), to_device<TypeParam>(host));

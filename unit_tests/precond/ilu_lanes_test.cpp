@@ -26,7 +26,7 @@ FactorTriangle<double, Space> triangle_of(Side& side) {
   return {view_of(side.row_ptrs), view_of(side.cols), view_of(side.values)};
 }
 
-/// Of the second of three threads, or of a vector of lanes.
+/// The memory of the second of three threads, or of a vector of lanes.
 template <int Width>
 auto scratch_at(void* base, int capacity) {
   constexpr int chunk = 5, steps = 6;

@@ -316,7 +316,7 @@ TYPED_TEST(IluTest, WhatIsNotFiniteOrSingularLeavesAFinitePreconditioner) {
       EXPECT_EQ(m->report().breakdowns.first_row, 11);
       for (const double value : applied_to<double, TypeParam>(*m, waves_of(67)))
         ASSERT_TRUE(std::isfinite(value));
-      // Columns 3 and 5 are those of row 7 alone, which no permutation puts on the diagonal.
+      // Columns 3 and 5 are only those of row 7, which no permutation puts on the diagonal.
       auto singular = random_entries<double>(33, 33, 0.1, 8);
       for (std::size_t k = 0; k < singular.nnz(); ++k)
         if (singular.col_idxs[k] == 3 || singular.col_idxs[k] == 5) singular.values[k] = 0;
@@ -370,7 +370,7 @@ TYPED_TEST(IluTest, MoreFillLeadsToFewerIterations) {
 
 TYPED_TEST(IluTest, AnApplicationAllocatesNothingAndDoesNotWait) {
   const TypeParam space;
-  // Of a constant diagonal, and of one that is not.
+  // A constant diagonal, and one that is not.
   for (const char* spec : {"poisson2d:9", "circuit:9"})
     for (const char* name : {"ilu0", "ick", "mic0"}) {
       SCOPED_TRACE(std::string(spec) + ", " + name);

@@ -52,7 +52,7 @@ struct LookUp {
   }
 };
 
-/// What the rows leave, in memory of its own.
+/// The results of the rows, in memory of their own.
 struct HostRows {
   std::vector<unsigned long long> done;
   std::vector<int> lower_length, upper_length, cols, signals;

@@ -118,7 +118,7 @@ TYPED_TEST(IlutTest, ARowThatIsLongFromTheBeginning) {
 }
 
 TYPED_TEST(IlutTest, EqualEntriesAreKeptByTheirColumns) {
-  // Of row 4, L has four entries of one size, and so has U; the signs do not count.
+  // L has four entries of one size in row 4, and so has U; the signs do not count.
   auto dense = Dense(9, std::vector<double>(9, 0));
   for (int i = 0; i < 9; ++i) dense[i][i] = 1;
   for (int j = 0; j < 9; ++j)
@@ -279,7 +279,7 @@ TYPED_TEST(IlutTest, WhatIsNotFiniteOrSingularLeavesAFinitePreconditioner) {
 }
 
 TYPED_TEST(IlutTest, AnEntryThatOverflowsIsABreakdownOfItsRow) {
-  // Row 2 ends with w_3 = 0.5 - 1e160 * 1e160, beside a sound pivot.
+  // Row 2 ends with w_3 = 0.5 - 1e160 * 1e160, next to a sound pivot.
   const HostMatrix<double> host =
       sparse<double>({{1, 0, 0, 1e160}, {0, 1, 0, 0}, {1e160, 0.5, 1, 0.5}, {0, 0, 1, 1}});
   for (const double tau : {0.0, 1e-3}) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What MatrixPreconditioner does around the steps of every algorithm.
+// The frame that MatrixPreconditioner gives the steps of every algorithm.
 #include "testing/host_matrix.hpp"
 #include "testing/spaces.hpp"
 #include "testing/spd_matrices.hpp"
@@ -277,7 +277,7 @@ TYPED_TEST(PhasesTest, VectorsThatShareMemoryAreRefused) {
     refused(from(0, 1), from(9, 1));
     refused(from(9, 1), from(0, 1));
     refused(columns(top, 1, 2), columns(middle, 1, 2));
-    // Beside each other, and between each other.
+    // Next to each other, and between each other.
     apply<TypeParam>(m, top, bottom);
     apply<TypeParam>(m, bottom, top);
     apply<TypeParam>(m, columns(top, 0, 2), columns(top, 2, 4));
@@ -334,7 +334,7 @@ TYPED_TEST(PhasesTest, AFailedPhaseLeavesItAsItWas) {
   EXPECT_EQ(m.steps.back(), "numeric");
 }
 
-// What a symbolic phase refuses, a pattern of the user's, say, is not what a later numeric phase works on.
+// A pattern of the user's that a symbolic phase refuses is not used by a later numeric phase.
 TYPED_TEST(PhasesTest, ARefusedPatternIsForgotten) {
   const TypeParam space;
   FsaiOptions options;

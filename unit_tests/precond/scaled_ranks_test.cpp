@@ -163,7 +163,7 @@ TYPED_TEST(ScaledRanksTest, CgTakesTheIterationsOfOneRank) {
             iterations(unscaled, true, partitions(whole.num_rows)[1]));
 }
 
-/// Of `whole`, the rows and columns of a rank.
+/// The rows and columns of a rank in `whole`.
 HostMatrix<double> block_of(const HostMatrix<double>& whole, const std::vector<std::int64_t>& own) {
   HostMatrix<double> block;
   block.num_rows = block.num_cols = static_cast<std::int64_t>(own.size());

@@ -211,7 +211,7 @@ TYPED_TEST(ScaledTest, ScalesThatAreGiven) {
   EXPECT_EQ(to_vector(scaled.row_scale()), powers<double>(expected.row));
   EXPECT_EQ(to_vector(scaled.column_scale()), powers<double>(expected.column));
   EXPECT_EQ(probe->given, reference_scaled(matrix, expected));
-  // Of single precision, within its range.
+  // Single precision, within its range.
   HostMatrix<float> single{8, 10, matrix.row_ptrs, matrix.col_idxs, std::vector<float>(matrix.nnz(), 1)};
   const auto other = std::make_shared<Probe<float, TypeParam>>();
   Scaled<float, TypeParam> in_single(other, to_device<TypeParam>(row), to_device<TypeParam>(column));

@@ -204,7 +204,7 @@ TYPED_TEST(SeveralDevicesTest, NewValues) {
 
 TYPED_TEST(SeveralDevicesTest, TheRangeOfTheDiagonalIsThatOfAllRows) {
   HostMatrix<double> whole = problem("poisson2d:9");
-  // Row 0 and column 0 times 2^-300: out of the range that needs no scaling, on the first device alone.
+  // Row 0 and column 0 times 2^-300: out of the range that needs no scaling, only on the first device.
   for (std::int64_t i = 0; i < whole.num_rows; ++i)
     for (std::size_t k = whole.row_ptrs[i]; k < whole.row_ptrs[i + 1]; ++k)
       for (const std::int64_t index : {i, std::int64_t(whole.col_idxs[k])})
@@ -291,11 +291,11 @@ TYPED_TEST(SeveralDevicesTest, ErrorsNameTheDeviceAndTheRow) {
   const InputError last = error_of(with_diagonal_entry(whole, 390, -1));
   EXPECT_EQ(last.row(), 390);
   EXPECT_THAT(last.what(), AllOf(HasSubstr("device 3: "), HasSubstr("of all rows it is row 391")));
-  // Of several devices' errors, the first row's.
+  // The first row's among several devices' errors.
   const InputError first = error_of(with_diagonal_entry(with_diagonal_entry(whole, 390, -1), 2, 0));
   EXPECT_EQ(first.row(), 2);
   EXPECT_THAT(first.what(), AllOf(HasSubstr("device 0: "), Not(HasSubstr("of all rows"))));
-  // What there was is applied as before.
+  // The inverse of before is applied.
   expect_same<TypeParam>(found<double, TypeParam>(*m), before);
   EXPECT_EQ((applied<double, TypeParam>(*m, whole.num_rows)), applied_before);
   m->numeric(space, to_device<TypeParam>(whole));

@@ -102,7 +102,7 @@ TYPED_TEST(StorageFormatTest, ProductsAreThoseByRows) {
   check_stored<Kokkos::complex<double>, TypeParam>("magnetic3d:7");
 }
 
-/// What has the layout of a matrix of the same pattern is what is stored anew.
+/// A matrix stored in the layout of one of the same pattern is the matrix stored anew.
 template <class Scalar, class Space>
 void check_layouts(const std::string& what) {
   const Space space;

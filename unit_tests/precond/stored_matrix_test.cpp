@@ -38,7 +38,7 @@ Scalar random_number(std::mt19937_64& engine) {
   }
 }
 
-/// Rows of all kinds: every fifth is empty, row 2 is full, row 3 has zeros alone; row i is scaled by 10^(i %
+/// Rows of all kinds: every fifth is empty, row 2 is full, row 3 has only zeros; row i is scaled by 10^(i %
 /// 9 - 4).
 template <class Scalar>
 HostMatrix<Scalar> random_matrix(int rows, int cols, double density, unsigned seed) {

@@ -17,7 +17,7 @@ class Configurator {
  public:
   virtual ~Configurator() = default;
   virtual OptionFields fields() = 0;
-  /// What the options say of the algorithm.
+  /// The properties that follow from the options.
   virtual Properties properties() const = 0;
   /// One with the options in force: with a value for each that depends on others. \throws OptionError where
   /// options do not go together
@@ -25,7 +25,7 @@ class Configurator {
   virtual std::unique_ptr<Base> build() const = 0;
 };
 
-/// What the factory, the driver, the tests and the documentation know of a name.
+/// The facts about a name for the factory, the driver, the tests and the documentation.
 template <class Base>
 struct RegistryEntry {
   std::string name;

@@ -34,7 +34,7 @@ struct RankRows {
   Vector<std::int64_t, Space> remote_numbers;
 };
 
-/// How a method is set up on several ranks. They stand beside the method's own options.
+/// How a method is set up on several ranks. They are given with the method's own options.
 struct DistributedOptions {
   int rank_overlap = -1;
 
@@ -68,7 +68,7 @@ struct DistributedOptions {
 ///   rank_overlap > 0 for these and the overlap's, of whose solution the rank's own entries are taken:
 ///   restricted additive Schwarz, which is not symmetric.
 ///
-/// Rows that other ranks import are not solved twice: in the overlap a setup has the diagonal alone. Stored
+/// Rows that other ranks import are not solved twice: in the overlap a setup has only the diagonal. Stored
 /// precision and format are those of the method's options; the small parts that couple ranks are kept in full
 /// precision. With `storage` half, the rows of G get their scales from the rank's own part, which rounds a
 /// little differently than on one rank.
@@ -100,13 +100,13 @@ class DistributedPreconditioner : public Preconditioner<Scalar, Space> {
                                      const DistributedOptions& options = {});
   ~DistributedPreconditioner() override;
 
-  /// What is known of this rank's own rows, from the next `symbolic` on; before it, on all ranks. Methods
+  /// The facts known of this rank's own rows, from the next `symbolic` on; before it, on all ranks. Methods
   /// that read other ranks' rows by their reach are not told.
   void set_near_null_space(const NearNullSpace<Scalar, Space>& near) { m_near_null_space = near; }
 
   /// From the next setup on M is that of the scaled matrix R A C, and y = C M^-1 R x, as Scaled has it on one
   /// rank: with the same R and C, bit for bit, on any number of ranks. `equilibrate` takes A^T. Near null
-  /// spaces are not passed on. Cost beside the method's: of a numeric phase a copy of the rank's values, an
+  /// spaces are not passed on. Cost besides the method's: of a numeric phase a copy of the rank's values, an
   /// exchange of a number an entry, with other ranks' rows another one; of an application two passes over
   /// vectors. \throws std::logic_error for ScalingKind::given
   void set_scaling(const ScaledOptions& options);
@@ -114,7 +114,7 @@ class DistributedPreconditioner : public Preconditioner<Scalar, Space> {
   /// InputError where they are not as many as the rank's rows.
   void set_scaling(const Vector<double, Space>& row_scale, const Vector<double, Space>& column_scale);
 
-  /// Collective; see MatrixPreconditioner. What fails on one rank is thrown on all.
+  /// Collective; see MatrixPreconditioner. An error of one rank is thrown on all.
   /// \throws InputError also for a near null space where the method is restricted additive Schwarz
   void symbolic(const Space& space, const Distributed& a);
   void numeric(const Space& space, const Distributed& a);
@@ -129,7 +129,7 @@ class DistributedPreconditioner : public Preconditioner<Scalar, Space> {
   bool is_symmetric() const override { return !m_is_schwarz && m_method->is_symmetric(); }
   bool is_nonsymmetric() const override { return m_is_schwarz || m_method->is_nonsymmetric(); }
   bool is_variable() const override { return m_method->is_variable(); }
-  /// Of this rank; the first row that broke down is a local one, -1 where it is another rank's.
+  /// The report of this rank; the first row that broke down is a local one, -1 where it is another rank's.
   const Report& report() const override { return m_report; }
   void set_listener(const typename Method::Listener& listener) {
     m_listener = listener;
@@ -137,7 +137,7 @@ class DistributedPreconditioner : public Preconditioner<Scalar, Space> {
   }
 
   /// The method on this rank: of its own rows, or of these with the overlap. One that is set up over ranks as
-  /// a whole is applied by this object's apply alone.
+  /// a whole is applied only by this object's apply.
   const Method& method() const { return *m_method; }
   /// Is a setup on several ranks one over them, by the method and the options? Else each rank's own.
   bool is_over_ranks() const;
@@ -145,8 +145,8 @@ class DistributedPreconditioner : public Preconditioner<Scalar, Space> {
   bool exchanges() const;
 
   /// This rank's rows of G, of G_L or of M, where applications exchange entries and the values are kept in
-  /// full precision. Of an M by columns (spai from the right), the part in its own columns: the rows of its
-  /// own, and those of other ranks, whose numbers are given. Of a scaled matrix they are its inverse's.
+  /// full precision. For an M by columns (spai from the right), the part in its own columns: the rows of its
+  /// own, and those of other ranks, whose numbers are given. For a scaled matrix they are its inverse's.
   RankRows<Scalar, Space> rows() const;
 
  private:

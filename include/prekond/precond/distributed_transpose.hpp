@@ -8,7 +8,7 @@
 namespace prekond {
 
 /// Collective. A^T for A's own_rows() as they are now, its rows distributed as A's, in the same order on each
-/// rank; columns of other ranks stand behind the rank's own, ascending by their global numbers. The values
+/// rank; columns of other ranks follow the rank's own, ascending by their global numbers. The values
 /// are copies. A has to outlive it: sums, imports and exchanges are A's.
 ///
 /// The rank's rows are transposed, each row of the result that another rank has is sent to it, and what comes

@@ -84,14 +84,14 @@ struct MatchedOptions {
 /// Q permutes the rows so that the product of the diagonal's entries is as large as possible, and R and C are
 /// the scales that go with it (see maximum_product_matching), rounded to powers of two (see Scaled): entries
 /// of the diagonal are in [1/2, 2], and no other is above 2 exp(epsilon). It is for methods that divide by
-/// the diagonal, where that has zeros, or entries that are small beside others. A solver is given the
+/// the diagonal, where that has zeros, or entries that are small against others. A solver is given the
 /// original A and b; its residuals are those of A x = b. It is not symmetric, also where A is.
 ///
 /// Phases: `symbolic` does nothing, as a matching needs values. The first `numeric` finds it, and runs both
 /// phases of an M made for it. Later ones keep Q, R, C and M and run M's `numeric` on the new values, or find
 /// all anew (`reuse`); then the former M stays until the new one is ready.
 ///
-/// Columns >= num_rows (of other ranks) stay behind the others and are M's to skip: each rank matches its own
+/// Columns >= num_rows (of other ranks) stay after the others and are M's to skip: each rank matches its own
 /// rows and columns. Rows of other ranks, blocks, unknowns a node and near-null-space vectors are not passed
 /// on.
 ///
@@ -99,9 +99,9 @@ struct MatchedOptions {
 /// so and `rank()` how many rows are matched; M is set up with what entries the others' diagonals have.
 /// Breakdowns are M's, with rows counted as in A.
 ///
-/// Cost beside M's: that of maximum_product_matching where it is found, a sort of A's rows and two copies of
+/// Cost besides M's: that of maximum_product_matching where it is found, a sort of A's rows and two copies of
 /// A; of an application two passes over vectors. Memory: two numbers and 20 bytes a row; a workspace has one
-/// vector a column beside M's. Fences: those of the matching, two to permute, and two.
+/// vector a column besides M's. Fences: those of the matching, two to permute, and two.
 ///
 /// Sources: Duff and Koster, SIAM J. Matrix Anal. Appl. 22 (2001); with incomplete factorisations Benzi, Haws
 /// and Tuma, SIAM J. Sci. Comput. 22 (2000).
@@ -132,7 +132,8 @@ class Matched : public MatrixPreconditioner<Scalar, Space> {
   /// M, of the last numeric phase. \throws std::logic_error before there was one with rows
   const Inner& inner() const;
   const MatchedOptions& options() const { return m_options; }
-  /// The row of A by that of Q A; the diagonals of R, by rows of Q A, and of C. Of the last numeric phase.
+  /// The row of A by that of Q A; the diagonals of R, by rows of Q A, and of C, as the last numeric phase has
+  /// found them.
   const Vector<int, Space>& rows() const { return m_rows; }
   const Vector<Real, Space>& row_scale() const;     ///< \throws std::logic_error as inner()
   const Vector<Real, Space>& column_scale() const;  ///< likewise
@@ -148,7 +149,7 @@ class Matched : public MatrixPreconditioner<Scalar, Space> {
  private:
   using Matrix = CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>;
 
-  /// What goes with one matching.
+  /// The objects that belong to one matching.
   struct State {
     std::shared_ptr<Scaled<Scalar, Space>> scaled;  ///< M with R and C
     Vector<int, Space> rows;

@@ -17,8 +17,8 @@
 
 namespace prekond {
 
-/// What a part of an inverse depends on, for a setup over several ranks: a row's part on the rows of A that
-/// `levels` steps along its entries lead to.
+/// The rows that a part of an inverse depends on, for a setup over several ranks: a row's part on the rows of
+/// A that `levels` steps along its entries lead to.
 struct RowReach {
   int levels = -1;          ///< -1: on all rows
   bool both_ways = false;   ///< the steps lead along the entries of A^T too
@@ -34,8 +34,8 @@ struct RowReach {
 /// It is not kept: it may go away after the call. A failed phase throws and leaves the preconditioner as it
 /// was, its report included.
 ///
-/// An algorithm derives from this and gives the three steps below. What surrounds them is the same for all,
-/// and done here: the order of the calls, the sizes, the times, the count of fences, a rank's part without
+/// An algorithm derives from this and gives the three steps below. Their frame is the same for all,
+/// and is here: the order of the calls, the sizes, the times, the count of fences, a rank's part without
 /// rows.
 template <class Scalar, class Space, class Ordinal = int, class Offset = std::size_t>
 class MatrixPreconditioner : public Preconditioner<Scalar, Space> {
@@ -49,7 +49,7 @@ class MatrixPreconditioner : public Preconditioner<Scalar, Space> {
   /// OptionError see check_threads
   void symbolic(const Space& space, const matrix_source& source);
 
-  /// What is applied, from A's values. The first call runs `symbolic` before, where that was not done.
+  /// Makes the inverse from A's values. The first call runs `symbolic` before, where that was not done.
   /// Fences, which the report counts.
   ///
   /// \throws InputError where A has fewer columns than rows, or another number of rows than `symbolic` was
@@ -70,10 +70,10 @@ class MatrixPreconditioner : public Preconditioner<Scalar, Space> {
   /// Does the algorithm add M^-1 x to a vector without one more vector for it?
   virtual bool can_apply_add() const { return false; }
 
-  /// Of the last phase that succeeded; 0 before the first.
+  /// The rows of the last phase that succeeded; 0 before the first.
   std::int64_t num_rows() const override { return m_num_rows; }
 
-  /// What the options say, and what the matrix adds to it once there is one.
+  /// The properties by the options, and by the matrix once there is one.
   virtual Properties properties() const { return {}; }
   bool is_symmetric() const final { return properties().symmetry == Symmetry::symmetric; }
   bool is_nonsymmetric() const final { return properties().symmetry == Symmetry::nonsymmetric; }
@@ -85,16 +85,16 @@ class MatrixPreconditioner : public Preconditioner<Scalar, Space> {
   const Report& report() const override { return m_report; }
 
   /// Who is told, a sentence each, what a user should know while a phase goes on: that it will be long. The
-  /// report's notes have it too, but only in the end. What the listener throws ends the phase.
+  /// report's notes have it too, but only in the end. An exception of the listener ends the phase.
   using Listener = std::function<void(const std::string&)>;
   virtual void set_listener(const Listener& listener) { m_listener = listener; }
 
  protected:
-  /// What the algorithm does with the pattern. It forgets what was applied before. A step changes its
+  /// The work of the algorithm on the pattern. It forgets what was applied before. A step changes its
   /// object once nothing can fail any more; kernels may still run when it ends.
   virtual void symbolic_step(const Space& space, const matrix_source& source) = 0;
 
-  /// What it does with the values, and what the report says of that; the frame adds times, fences and the
+  /// The work on the values, and its part of the report; the frame adds times, fences and the
   /// peak of the temporary memory. A has
   /// rows, as many as symbolic_step's. `num_rows()` and `report()` are those of the phase before.
   virtual void numeric_step(const Space& space, const matrix_source& source, Report& report) = 0;

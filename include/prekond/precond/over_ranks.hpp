@@ -10,7 +10,7 @@ namespace prekond {
 /// MatrixPreconditioner derives from this too, and a DistributedPreconditioner then calls these members in
 /// place of the phases for a rank's own rows.
 ///
-/// All are collective. What fails on one rank is thrown on all.
+/// All are collective. An error of one rank is thrown on all.
 template <class Scalar, class Space>
 class OverRanks {
  public:

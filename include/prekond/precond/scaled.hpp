@@ -31,7 +31,7 @@ struct ScaledOptions {
 /// row length of the least condition number (van der Sluis, Numer. Math. 14 (1969)). A row whose diagonal
 /// entry is missing, 0 or not finite keeps the scale 1. `equilibrate` is Ruiz's iteration in the maximum
 /// norm, rounded downwards to powers of two: rows and columns at once by the roots of their largest entries,
-/// until none changes, 20 times at most. Of a row or column without finite nonzero entries the scale stays 1.
+/// until none changes, 20 times at most. A row or column without finite nonzero entries keeps the scale 1.
 /// Where A is Hermitian but for rounding, two entries may be on both sides of a power of two, and R is not C:
 /// for M that needs positive definite matrices, and for CG, take `diagonal`, which always has R = C.
 ///
@@ -42,9 +42,9 @@ struct ScaledOptions {
 /// too. Columns >= num_rows (of other ranks) are left out of R and C, and rows of other ranks are not passed
 /// on; blocks and near-null-space vectors neither.
 ///
-/// Cost beside M's: of a numeric phase a copy of A's values and one reading of A, of `equilibrate` one more a
-/// sweep; of an application two passes over vectors. Memory: two numbers a row; a workspace has one vector a
-/// column. Fences once a sweep.
+/// Cost besides M's: of a numeric phase a copy of A's values and one reading of A, of `equilibrate` one more
+/// a sweep; of an application two passes over vectors. Memory: two numbers a row; a workspace has one vector
+/// a column. Fences once a sweep.
 ///
 /// Source: Ruiz, A scaling algorithm to equilibrate both rows and columns norms in matrices, RAL-TR-2001-034.
 template <class Scalar, class Space>

@@ -17,7 +17,7 @@ namespace prekond {
 /// The rows of the inverse (of a right SPAI the columns) are split into consecutive ranges of about the same
 /// work, one a device: that of a row with m entries in A is taken to be 1 + m. A device is sent A[R, R] for
 /// the smallest range R of rows that its own depend on (`reach()`), and runs the method on it for its own
-/// rows, without messages. What it finds is copied to the first device, which transposes the whole factor and
+/// rows, without messages. Its findings are copied to the first device, which transposes the whole factor and
 /// stores it as the method's options say. On the host G, G_L and G_U, or M have the bits of one device's; on
 /// a GPU they agree to rounding, because some kernels choose their lanes by the mean length of the rows that
 /// they are given.
@@ -38,11 +38,11 @@ namespace prekond {
 /// Cost beyond the method's: the pattern of A's rows is copied in `symbolic`, their values in `numeric`, both
 /// in a later `numeric` and where it is given another pattern; G once in each `numeric`. The rows that two
 /// devices read are read twice, and solved once. Memory: on each device its rows of A from `symbolic` until
-/// `numeric` ends, and between numeric phases its part of G, which the first device has beside the whole: a
-/// next numeric phase may keep the pattern. On GPUs temporaries of a phase, up to twice A's own bytes, are
-/// freed when all devices have ended it, because Kokkos may wait for all of them there. The report's sums are
-/// those of all devices, its fences the calling thread's, `setup_bytes` those of the device that holds most;
-/// `devices` has each one's part.
+/// `numeric` ends, and between numeric phases its part of G, which the first device has in addition to the
+/// whole: a next numeric phase may keep the pattern. On GPUs temporaries of a phase, up to twice A's own
+/// bytes, are freed when all devices have ended it, because Kokkos may wait for all of them there. The
+/// report's sums are those of all devices, its fences the calling thread's, `setup_bytes` those of the device
+/// that holds most; `devices` has each one's part.
 ///
 /// Source: Bernaschi, Carrozzo, Franceschini, Janna, SIAM J. Sci. Comput. 41 (2019), section 3.4.
 template <class Scalar, class Space>
@@ -68,7 +68,7 @@ class SeveralDevices : public MatrixPreconditioner<Scalar, Space> {
   bool can_apply_add() const override { return true; }
 
   int num_devices() const { return static_cast<int>(m_others.size()) + 1; }
-  /// What is applied: a FactoredInverse or an ExplicitInverse, on the first device. \pre numeric
+  /// The inverse that is applied: a FactoredInverse or an ExplicitInverse, on the first device. \pre numeric
   const Method& inverse() const { return *m_inverse; }
 
  protected:

@@ -50,7 +50,7 @@ std::int64_t line_of(const MarketSection<Scalar>& section, std::int64_t data_lin
   return line;
 }
 
-/// What is wrong with an entry of a section, and its number in it.
+/// The fault of an entry of a section, and its number in it.
 using EntryError = std::pair<std::string, std::int64_t>;
 
 /// An entry among the first `left` in the other triangle than an earlier one: a file of both triangles would

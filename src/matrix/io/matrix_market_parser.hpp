@@ -48,7 +48,7 @@ struct MarketHeader {
 /// Reads the lines up to the size line. \throws InputError
 MarketHeader read_header(TextInput& text);
 
-/// What is wrong with a text of `bytes` bytes for `num_entries` entries, or with this many entries for the
+/// The fault of a text of `bytes` bytes for `num_entries` entries, or with this many entries for the
 /// matrix; empty: nothing. A small gzip file can inflate to any length of blanks and comments.
 std::string amount_error(const MarketHeader& header, std::int64_t bytes, std::int64_t num_entries);
 
@@ -92,7 +92,7 @@ struct MarketSection {
 template <class Scalar>
 MarketSection<Scalar> parse_section(std::string_view text, const MarketHeader& header, std::int64_t number);
 
-/// What is wrong with an entry on the diagonal: a hermitian matrix has a real one, a skew-symmetric one
+/// The fault of an entry on the diagonal: a hermitian matrix has a real one, a skew-symmetric one
 /// zeros. Empty: nothing.
 template <class Scalar>
 std::string diagonal_error(const MarketHeader& header, std::int64_t row, const Scalar& value) {

@@ -67,7 +67,7 @@ inline bool has_no_data(std::string_view line) {
 
 inline constexpr std::size_t max_line_length = 65536;
 
-/// What is wrong with the length of a line, which may be the beginning of a longer one; empty: nothing. Only
+/// The fault of the length of a line, which may be the beginning of a longer one; empty: nothing. Only
 /// a comment may be longer than max_line_length.
 std::string length_error(std::string_view line);
 

@@ -60,7 +60,7 @@ struct CountUsed {
   KOKKOS_FUNCTION void operator()(std::int64_t k, std::int64_t& count) const { count += used(k); }
 };
 
-/// Of each place, the own row there, or the imported entry; -1 for all others.
+/// For each place the own row there, or the imported entry; -1 for all others.
 template <class Space>
 struct ColumnPart {
   VectorView<const int, Space> sources;

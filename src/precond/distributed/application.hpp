@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// What a setup over ranks has found, as it is applied.
+/// The result of a setup over ranks, as it is applied.
 #include <prekond/distributed/impl/remote_part.hpp>
 #include <prekond/precond/distributed_preconditioner.hpp>
 #include <prekond/precond/over_ranks.hpp>

@@ -179,7 +179,7 @@ void DistributedPreconditioner<Scalar, Space>::symbolic(const Space& space, cons
   m_report = m_method->report();
 }
 
-/// What a setup decides by the range of the whole diagonal is decided alike on all ranks.
+/// A decision of a setup by the range of the whole diagonal is the same on all ranks.
 template <class Scalar, class Space>
 void DistributedPreconditioner<Scalar, Space>::find_diagonals(const Space& space, const Distributed& a) {
   const auto [least, most] = impl::range_of_diagonal<Scalar, Space>(space, a.own_rows());

@@ -72,7 +72,7 @@ struct CopyOwn {
   }
 };
 
-/// What other ranks gave a row stands behind, in no particular order.
+/// The entries that other ranks gave a row follow, in no particular order.
 template <class Scalar, class Space>
 struct CopyGiven {
   GivenRows<Scalar, Space> given;
@@ -226,7 +226,7 @@ class TransposedMatrix : public impl::distributed::SameRanks<Scalar, Space> {
 
   using impl::distributed::SameRanks<Scalar, Space>::m_a;
   Vector<const std::int64_t, Space> m_own;  ///< the rows' numbers
-  Numbers<Space> m_remote;                  ///< those of the columns behind, ascending
+  Numbers<Space> m_remote;                  ///< of the columns that follow, ascending
   std::vector<std::int64_t> m_numbers;      ///< the same on the host
   Matrix<Scalar, Space> m_rows;
   std::unique_ptr<const VectorImport<Scalar, Space>> m_import;

@@ -102,7 +102,7 @@ struct ExtremesOf {
   }
 };
 
-/// One behind the other.
+/// One after the other.
 template <class T, class Space>
 Vector<T, Space> joined(const Space& space, const std::vector<Vector<T, Space>>& lists) {
   if (lists.size() == 1) return lists.front();
@@ -117,7 +117,7 @@ Vector<T, Space> joined(const Space& space, const std::vector<Vector<T, Space>>&
   return all;
 }
 
-/// The row pointers of a list of rows behind others, which have `rows` rows and `entries` entries.
+/// The row pointers of a list of rows after others, which have `rows` rows and `entries` entries.
 template <class Space>
 struct ShiftPointers {
   VectorView<const std::size_t, Space> from;

@@ -54,7 +54,7 @@ class Overlap {
   const Vector<unsigned char, Space>& is_wanted() const { return m_is_wanted; }
 
  private:
-  /// Rows of other ranks, by their numbers; one list behind the other.
+  /// Rows of other ranks, by their numbers; one list after the other.
   struct Fetched {
     std::vector<Numbers<Space>> numbers;
     std::vector<RemoteRows<Scalar, Space>> rows;

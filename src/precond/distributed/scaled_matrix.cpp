@@ -29,7 +29,7 @@ struct ToExponents {
   KOKKOS_FUNCTION void operator()(std::int64_t i) const { exponent(first + i) = static_cast<int>(number(i)); }
 };
 
-/// Collective. Each list with the entries of other ranks behind it, by one exchange.
+/// Collective. Each list, followed by the entries of other ranks, by one exchange.
 template <class Scalar, class Space>
 std::vector<Vector<int, Space>> with_imported(const Space& space, const VectorImport<Scalar, Space>& others,
                                               const std::vector<Vector<int, Space>>& lists) {

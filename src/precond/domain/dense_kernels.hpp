@@ -283,7 +283,7 @@ struct InvertByTeams {
   }
 };
 
-/// What an application of the inverses reads.
+/// The arrays that an application of the inverses reads.
 template <class Value, class Scalar, class Space>
 struct DenseRows {
   SlicedRows<Space> slices;
@@ -311,7 +311,7 @@ struct DenseRows {
       return sum;
     }
   }
-  /// What a row's sum is multiplied by, and a column's x.
+  /// The factor of a row's sum, and of a column's x.
   KOKKOS_FORCEINLINE_FUNCTION Scalar row_scale(int k) const {
     if constexpr (std::is_same_v<Value, Scalar>)
       return 1;

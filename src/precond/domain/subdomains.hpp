@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// Subdomains of a matrix's rows, laid out one behind the other, and the entries of the matrix in them.
+/// Subdomains of a matrix's rows, laid out one after the other, and the entries of the matrix in them.
 #include <prekond/core/scalar.hpp>
 #include <prekond/matrix/csr_graph.hpp>
 #include <prekond/pattern/partition.hpp>

@@ -14,7 +14,7 @@ namespace impl {
 struct MarketInput;
 }
 
-/// What a Matrix Market file says about itself, and what was found in it.
+/// The facts that a Matrix Market file states about itself, and those found in it.
 struct MatrixMarketInfo {
   std::string format;                ///< "coordinate" or "array"
   std::string field;                 ///< "real", "integer", "pattern" or "complex"
@@ -66,7 +66,7 @@ CsrMatrix<Scalar, int, std::size_t, Kokkos::HostSpace> read_matrix_market(const 
   return MatrixMarketFile(path).read<Scalar>(info);
 }
 
-/// What the first lines of a file say; the entries are not counted but those that the lines announce.
+/// The statements of the first lines of a file; the number of entries is the one that they announce.
 /// \throws InputError
 inline MatrixMarketInfo read_matrix_market_info(const std::string& path) {
   return MatrixMarketFile(path, 65536).info();

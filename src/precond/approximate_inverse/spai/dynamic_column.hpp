@@ -62,7 +62,7 @@ struct ColumnArrays {
     result.size = IndexTable::num_slots(static_cast<std::size_t>(n) + more);
     result.slots = place_array<unsigned>(base, end, result.size);
     result.positions = place_array<int>(base, end, result.size);
-    // A part of the list is sorted with room for the next power of two behind it.
+    // A part of the list is sorted with room for the next power of two after it.
     result.list = place_array<int>(base, end, 3 * static_cast<std::size_t>(n));
     result.count = place_array<int>(base, end, 1);
     return result;

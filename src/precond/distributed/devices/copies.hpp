@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// Rows on their way to a device, and back to the first one. What is copied between devices is contiguous.
+/// Copies of rows to a device, and back to the first one. Copies between devices are contiguous.
 #include <prekond/matrix/csr_matrix.hpp>
 
 #include <cstdint>
@@ -33,7 +33,7 @@ template <class Scalar, class Space>
 RowsOnDevice<Scalar, Space> pattern_on_device(const Space& space, const CsrView<Scalar, Space>& a,
                                               RowRange range, bool on_first);
 
-/// Of an A with the same pattern. Fences.
+/// Copies the values of an A with the same pattern. Fences.
 template <class Scalar, class Space>
 void copy_values(const Space& space, const CsrView<Scalar, Space>& a, RowsOnDevice<Scalar, Space>& rows);
 

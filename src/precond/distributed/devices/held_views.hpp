@@ -9,22 +9,22 @@
 
 namespace prekond::impl::devices {
 
-/// What a device has allocated in a phase, held until all devices have ended it. Where Kokkos takes memory
-/// from CUDA's pools (Kokkos_ENABLE_IMPL_CUDA_MALLOC_ASYNC), freeing it waits for the kernels of all devices:
-/// without this a device that frees a temporary would wait for the others.
+/// The memory that a device has allocated in a phase, held until all devices have ended it. Where Kokkos
+/// takes memory from CUDA's pools (Kokkos_ENABLE_IMPL_CUDA_MALLOC_ASYNC), freeing it waits for the kernels of
+/// all devices: without this a device that frees a temporary would wait for the others.
 class HeldViews {
  public:
   /// From now on temporaries of more than `bytes` in all are given up during the phase, for the price of the
   /// wait.
   void set_limit(std::size_t bytes) { m_limit = bytes; }
 
-  /// What was added before belongs to another phase, for `peak()`.
+  /// Views that were added before belong to another phase, for `peak()`.
   void begin_phase();
   void add(std::unique_ptr<HeldView> view);
   /// Gives up what nobody else uses.
   void release();
 
-  /// Of all that is held, in use elsewhere or not.
+  /// The bytes of all views that are held, in use elsewhere or not.
   std::size_t bytes() const { return sum(&Held::is_any); }
   /// The largest sum of what was added in this phase and still held.
   std::size_t peak() const { return m_peak; }

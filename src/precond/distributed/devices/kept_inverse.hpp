@@ -10,7 +10,7 @@
 
 namespace prekond::impl::devices {
 
-/// What the two kinds have in common: `numeric` stores what it was given by `give` before.
+/// The common part of the two kinds: `numeric` stores what it was given by `give` before.
 template <class Scalar, class Space, class Inverse>
 class KeptInverse : public Inverse {
  public:

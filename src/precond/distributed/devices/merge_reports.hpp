@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// What devices report, and what they throw, as one.
+/// The reports and errors of devices, as one.
 #include <prekond/core/report.hpp>
 
 #include <cstdint>
@@ -10,16 +10,16 @@
 
 namespace prekond::impl::devices {
 
-/// What a listener has thrown: it reaches the caller as it is.
+/// An exception of a listener: it reaches the caller as it is.
 struct ThrownByListener {
   std::exception_ptr what;
 };
 
-/// What a device did. Rows of its report are counted from `first_read` on.
+/// The part of a device. Rows of its report are counted from `first_read` on.
 struct DevicePart {
   std::int64_t first_row, num_rows, first_read, rows_read;
   std::int64_t nnz;         ///< entries found in its own rows
-  std::int64_t rows_bytes;  ///< of A, beside what the setup counts
+  std::int64_t rows_bytes;  ///< of A, in addition to those that the setup counts
   std::int64_t held_bytes;  ///< of what was allocated, the result too, where it is kept until the phase ends
   double copy_seconds;      ///< of both phases
   Report report;            ///< empty where the device has no rows

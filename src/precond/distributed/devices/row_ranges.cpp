@@ -124,7 +124,7 @@ struct Grow {
   }
 };
 
-/// Where steps lead along A's entries alone: all ranges at a time.
+/// The ends of steps along A's entries: all ranges at a time.
 template <class Space>
 std::vector<RowRange> ranges_along_rows(const Space& space, const CsrGraphView<Space>& a,
                                         const std::vector<RowRange>& own, const RowReach& reach) {

@@ -27,7 +27,7 @@ enum class Manner {
 /// How to serve instances of a space.
 ///
 /// - OpenMP and Serial: Kokkos locks an instance while a kernel runs on it, so that several threads may
-///   launch on the same one or on different ones. Not where Kokkos was built for Serial alone, without
+///   launch on the same one or on different ones. Not where Kokkos was built only for Serial, without
 ///   atomics (KOKKOS_ENABLE_ATOMICS_BYPASS): threads would lose count of a view's users.
 /// - Devices: `turns`. Kokkos 4.6 to 5.2 keep what the driver says of a kernel in one table for each kernel,
 ///   with an entry a device, and write it without a lock when the kernel is launched on a device for the

@@ -6,7 +6,7 @@
 
 namespace prekond::impl::devices {
 
-/// A mutex that threads get in the order in which they ask for it. Of a std::mutex one that gives it back and
+/// A mutex that threads get in the order in which they ask for it. A thread that gives a std::mutex back and
 /// asks again at once is ahead of those that it has woken up.
 class TicketLock {
  public:

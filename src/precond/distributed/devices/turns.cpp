@@ -42,7 +42,7 @@ void take() {
   has_turn = true;
 }
 
-/// What the driver would wait for next is waited for by a fence.
+/// A fence waits here in place of the driver.
 void wait_for_mine() {
   if (fence_of_mine == nullptr || !has_turn || is_waiting) return;
   is_waiting = true;

@@ -85,7 +85,7 @@ struct FactorLaunch {
                            FactorBlocks<Row, Space>{row, task.schedule.blocks.bounds, scratch});
   }
 
-  /// \returns whether a row waited too long for another, so that the factors are of no use. Fences.
+  /// \returns whether a row waited too long for another, so that the factors are useless. Fences.
   bool in_one_launch() const {
     Kokkos::deep_copy(space, task.finished, missing_value<Scalar>());
     Kokkos::deep_copy(space, task.factors.pivots, missing_value<Scalar>());
