@@ -250,7 +250,7 @@ TYPED_TEST(ParIluTest, AWarmStartGoesOnFromTheLastFactors) {
   m.symbolic(TypeParam(), a);
   m.numeric(TypeParam(), a);
   EXPECT_THAT(m.report().notes, Not(Contains(HasSubstr("from the last factors"))));
-  // The diagonal of C C^T.
+  // The same for factors C C^T.
   const auto spd = generated("elasticity3d:3");
   auto of_ic = ic_with_sweeps(2);
   of_ic.warm_start = true;
