@@ -103,11 +103,9 @@ SolvePointer<Scalar, Space> make_block_solve(const Space& space, const Factor<Sc
                                              std::vector<std::string>& notes) {
   if constexpr (is_host_space<Space>) {
     using Result = SolvePointer<Scalar, Space>;
-    return sweeps::with_stored_type<Scalar>(
-        storage, [&]<class Value>(std::type_identity<Value>) -> Result {
-          return std::make_shared<const BlockSolve<Value, Scalar, Space>>(space, factor, blocks, storage,
-                                                                          notes);
-        });
+    return sweeps::with_stored_type<Scalar>(storage, [&]<class Value>(std::type_identity<Value>) -> Result {
+      return std::make_shared<const BlockSolve<Value, Scalar, Space>>(space, factor, blocks, storage, notes);
+    });
   } else {
     return nullptr;
   }
