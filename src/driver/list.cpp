@@ -18,10 +18,10 @@ namespace {
 struct Entry {
   std::string name;
   std::string summary;
-  std::string paper;
-  std::string note;
-  std::string aliases;    ///< "ick (level=1), mic0 (modified=true)"
-  bool is_alias = false;  ///< of another entry
+  std::string paper = {};
+  std::string note = {};
+  std::string aliases = {};  ///< "ick (level=1), mic0 (modified=true)"
+  bool is_alias = false;     ///< of another entry
   std::vector<OptionField> fields;
   std::shared_ptr<void> keeper;  ///< the object that the fields refer to
 };
