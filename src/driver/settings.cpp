@@ -31,17 +31,19 @@ struct KeyOfCommands {
   SettingKey key;
 };
 
-std::vector<KeyOfCommands> all_keys() {
-  using S = Settings;
-  const std::string most = "solve compare info", methods = "solve compare";
+using S = Settings;
+using Keys = std::vector<KeyOfCommands>;
+
+const std::string most = "solve compare info", methods = "solve compare";
+
+Keys batch_keys() {
   return {
       {"batch",
        {"pattern", "MATRIX.mtx[.gz]", "Matrix Market file with the pattern of all systems", "", &S::pattern}},
       {"batch",
        {"values", "FILE.mtx,...|FOLDER|perturb:N[,spread=0.2]",
-        "the systems: files; those of a folder, FOLDER/*.mtx or FOLDER/*/A.mtx; or N systems with the "
-        "pattern's "
-        "values, off the diagonal multiplied by 1 - spread u, u uniform in [0, 1)",
+        "the systems: files; those of a folder, FOLDER/*.mtx or FOLDER/*/A.mtx; or N systems with the values "
+        "of the pattern, off the diagonal multiplied by 1 - spread u, u uniform in [0, 1)",
         "", &S::values}},
       {"batch",
        {"generate", "NAME:SIZE[,key=value...],batch=N[,spread=0.2]",
@@ -56,6 +58,12 @@ std::vector<KeyOfCommands> all_keys() {
        {"precond", "NAME", "none, jacobi, block_jacobi, ilu0, ic0, par_ilu, isai, fsai or ilu_isai", "",
         &S::precond}},
       {"batch", {"format", "csr|ell|dense|banded", "format of the matrices", "", &S::format}},
+  };
+}
+
+/// The problem and the methods.
+Keys problem_keys() {
+  return {
       {most, {"matrix", "MATRIX.mtx[.gz]", "Matrix Market file, plain or gzip", "", &S::matrix}},
       {most,
        {"generate", "NAME:SIZE[,key=value...]", "a model problem instead ('prekond list generators')", "",
@@ -71,6 +79,12 @@ std::vector<KeyOfCommands> all_keys() {
         "", &S::precond}},
       {"info", {"precond", "NAME", "M of --condition", "", &S::precond}},
       {methods, {"spmv", spmv_names(), "format and kernel of A's product", "", &S::spmv}},
+  };
+}
+
+/// The stopping test, the changes of A, and the files.
+Keys run_keys() {
+  return {
       {"solve compare batch", {"rtol", "NUMBER", ""}},
       {"solve compare batch", {"atol", "NUMBER", ""}},
       {"solve compare batch", {"max_iters", "NUMBER", ""}},
@@ -182,7 +196,9 @@ std::vector<SettingKey> setting_keys(const std::string& command) {
   Settings defaults = default_settings(command);
   const auto fields = OptionFields::of(defaults);
   std::vector<SettingKey> keys;
-  for (auto& [commands, key] : all_keys()) {
+  Keys all = batch_keys();
+  for (const Keys& more : {problem_keys(), run_keys()}) all.insert(all.end(), more.begin(), more.end());
+  for (auto& [commands, key] : all) {
     const auto names = split(commands, ' ');
     if (std::find(names.begin(), names.end(), command) == names.end()) continue;
     std::string initial = key.text ? defaults.*key.text : "";
