@@ -636,12 +636,14 @@ run_binary() {
   exec env -u LD_PRELOAD -u LD_LIBRARY_PATH "$loader" --inhibit-cache --library-path "$libraries" "$@"
 }
 
+# bound_spin: the threads of GCC's OpenMP spin for milliseconds at every barrier, which takes cores from other work; its
+# library reads the length before main.
+bound_spin() { [[ -n ${GOMP_SPINCOUNT+x}${OMP_WAIT_POLICY+x} ]] || export GOMP_SPINCOUNT=5000; }
+
 # run_prekond ARGUMENT...: the command, built first if need be. Does not return.
 run_prekond() {
   setup || exit 1
   build_command || exit 1
-  # The threads of GCC's OpenMP spin for milliseconds at every barrier, which takes cores from other work; its library
-  # reads the length before main.
-  [[ -n ${GOMP_SPINCOUNT+x}${OMP_WAIT_POLICY+x} ]] || export GOMP_SPINCOUNT=5000
+  bound_spin
   run_binary "$(build_folder)/src/driver/prekond" "$@"
 }
