@@ -30,7 +30,9 @@
 
 namespace prekond {
 
-namespace {
+/// These have linkage, because this file is compiled once for each precision, and the objects share one
+/// state: a registry of single precision looks up methods in that of double precision.
+namespace impl::registered {
 
 template <class Scalar, class Space>
 using Methods = Registry<MatrixPreconditioner<Scalar, Space>>;
@@ -125,11 +127,12 @@ Methods<Scalar, Space> all_methods() {
   return entries;
 }
 
-}  // namespace
+}  // namespace impl::registered
 
 template <class Scalar, class Space>
 const Registry<MatrixPreconditioner<Scalar, Space>>& preconditioner_registry() {
-  static const Methods<Scalar, Space> registry = all_methods<Scalar, Space>();
+  static const impl::registered::Methods<Scalar, Space> registry =
+      impl::registered::all_methods<Scalar, Space>();
   return registry;
 }
 
@@ -145,12 +148,13 @@ namespace impl {
 
 template <class Space>
 MethodTable registered_method_table(const std::string& kind) {
-  return method_table(known_methods<Space>(), kind);
+  return method_table(registered::known_methods<Space>(), kind);
 }
 
 template <class Space>
 Properties registered_method_properties(const MethodChoice& choice, const std::string& kind) {
-  const auto configurator = find_registered(known_methods<Space>(), choice.name, kind).configure();
+  const auto configurator =
+      find_registered(registered::known_methods<Space>(), choice.name, kind).configure();
   configurator->fields().set(choice.options, choice.name);
   return configurator->properties();
 }
