@@ -63,7 +63,7 @@ struct Matching {
 /// column is scaled to a largest entry of 1; rows and columns without entries have the scale 1. Scales are
 /// kept in [1e-300, 1e300].
 ///
-/// Same bits whatever the number of threads. Memory: 12 bytes an entry and 64 a row. Fences: as described,
+/// Same bits for any number of threads. Memory: 12 bytes an entry and 64 a row. Fences: as described,
 /// and some for the phases.
 ///
 /// \pre sorted rows \throws InputError for an epsilon that is out of its range

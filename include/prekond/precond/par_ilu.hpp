@@ -56,7 +56,7 @@ struct ParIluOptions : PatternOptions {
 /// the row. So the rows of the m-th level of L's pattern are exact after m sweeps, and all factors are those
 /// of IncompleteFactorization, to rounding, after one sweep less than there are levels. In practice a few
 /// sweeps suffice, and those beyond twice the number of rows are left out. The factors have the same bits
-/// whatever the number of threads. Divergence: the report's notes have ||(A - L U)_S||_F / ||A_S||_F before
+/// for any number of threads. Divergence: the report's notes have ||(A - L U)_S||_F / ||A_S||_F before
 /// the first sweep and after the last. Where it grew, or is not finite, the sweeps are given up and M is that
 /// of A's triangles, the symmetric Gauss-Seidel method; rows with entries above 1 / epsilon then fall back to
 /// their diagonal. Cost: for each entry (i, j) and sweep a merge of row i of L and column j of U, or binary

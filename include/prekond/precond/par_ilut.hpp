@@ -65,7 +65,7 @@ struct ParIlutOptions : FactorOptions {
 ///      equal ones the first by rows;
 ///   4. does one sweep on what is left.
 ///
-/// The factors have the same bits whatever the number of threads. A later numeric phase with `reuse =
+/// The factors have the same bits for any number of threads. A later numeric phase with `reuse =
 /// pattern` does 2 `steps` sweeps on the pattern found, from A's triangles. The report's notes have the
 /// entries, the least sizes kept, and ||(A - L U)_S||_F / ||A_S||_F at the beginning, for A's own S, and in
 /// the end. Where it grew, or is not finite, A's triangles are taken, as by ParIlu. Cost of a step: a list of

@@ -231,7 +231,7 @@ MarketSection<Scalar> parse_piece(std::string_view text, const MarketHeader& hea
   MarketSectionFacts& facts = section.facts;
   facts.num_bytes = static_cast<std::int64_t>(text.size());
   auto& entries = section.pieces.emplace_back();
-  // An entry has at least "1 1" or "1" and its line end, whatever the number of lines.
+  // An entry has at least "1 1" or "1" and its line end, for any number of lines.
   const auto most_lines = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n') + 1);
   entries.reserve(std::min(text.size() / (header.coordinate ? 4 : 2) + 1, most_lines));
   const bool whole = header.field == "integer";

@@ -15,7 +15,7 @@ namespace prekond {
 /// smaller blocks, one sum for each of those at least.
 ///
 /// Elements are summed in blocks whose size depends only on n, and the blocks' sums in the order of the
-/// blocks: the result has the same bits whatever the number of threads.
+/// blocks: the result has the same bits for any number of threads.
 template <class Scalar, class Space>
 class ReduceWorkspace {
  public:

@@ -38,7 +38,7 @@ class FactorSolves;
 /// or not finite has the largest entry of its row in its place; that of an empty row is 1. Schedule: a row is
 /// worked on by a lane group, or on a device by one thread where rows are short, by the levels of L's
 /// pattern, or all in one launch (`schedule`), in which a row finds where its columns are in the rows that it
-/// needs before it waits for their values. The result has the same bits either way, whatever the number of
+/// needs before it waits for their values. The result has the same bits either way, for any number of
 /// threads. Cost of numeric: for each entry (i, k) of L the row k of U (of L, for `ic`), with a search in row
 /// i for each of its entries; of an application 2 nnz operations, and the cost of the solves (see
 /// TriangularSolver).

@@ -105,7 +105,7 @@ struct FactorSmallLevels {
 
 /// All rows in one launch, by dynamic scheduling: a team takes the next chunk of rows of one level from a
 /// counter, in the order of the levels. The rows that a chunk waits for are in chunks that were taken before,
-/// by teams that run and do not wait for it. So the wait ends whatever the number of teams that run at the
+/// by teams that run and do not wait for it. So the wait ends for any number of teams that run at the
 /// same time.
 template <class Row, class Space>
 struct FactorRowsDynamically {

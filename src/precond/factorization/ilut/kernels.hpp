@@ -46,7 +46,7 @@ struct PollRow {
 
 /// All rows by dynamic scheduling: a lane group takes the next row from a counter, in their order. The rows
 /// that a row waits for were taken before, by groups that run and do not wait for it. So the wait ends
-/// whatever the number of groups that run at the same time, and the only group of a launch never waits. Rows
+/// for any number of groups that run at the same time, and the only group of a launch never waits. Rows
 /// that an earlier launch has done are passed over: another launch continues one that ended for lack of room,
 /// or because a row waited too long.
 template <class Row, class Scalar, class Space>
