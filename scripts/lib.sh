@@ -598,7 +598,7 @@ show_progress() {
     [[ $line =~ ^\[\ *([0-9]+)(/([0-9]+)|%)\] ]] || continue
     if [[ $terminal == 1 ]]; then
       printf '\rprekond setup: %s ' "${BASH_REMATCH[0]}" >&2
-    elif ((BASH_REMATCH[1] % 20 == 0)); then
+    elif ((BASH_REMATCH[1] > 0 && BASH_REMATCH[1] % 20 == 0)); then
       say "${BASH_REMATCH[0]}"
     fi
   done
