@@ -91,10 +91,9 @@ struct TriangularOptions {
 /// - `host`: by levels on the host's execution space, where the levels are narrow and the host is near: the
 ///   factor is copied there once, and of an application x goes there and y comes back through pinned memory,
 ///   2 n numbers a vector, between two fences. Exact. On a host it is `levels`.
-/// - `automatic`: on a host `levels`, or where N is block-diagonal and no block has more than two thirds of
-/// it,
-///   each block by one thread in the order of the rows; on a device `sync_free`, or `levels` where they have
-///   65536 rows and more in the mean, which fill it.
+/// - `automatic`: on a host `levels`; on a device `sync_free`, or `levels` where they have 65536 rows and
+/// more
+///   in the mean, which fill it.
 ///
 /// Columns >= num_rows (of other ranks) are skipped. For real scalars.
 ///

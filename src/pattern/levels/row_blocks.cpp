@@ -10,44 +10,43 @@
 namespace prekond::impl::levels {
 namespace {
 
-/// For each row i whether a block begins there: no row from i on needs one before i (lower), or the reverse.
+/// For each row i whether a block of L may begin there: no row from i on needs one before i.
 template <class Space>
-std::vector<char> find_beginnings(const CsrGraph<Space>& triangle, Triangle which) {
-  const int n = static_cast<int>(triangle.num_rows);
+std::vector<char> find_beginnings(const CsrGraph<Space>& lower) {
+  const int n = static_cast<int>(lower.num_rows);
   std::vector<char> begins(static_cast<std::size_t>(n), 0);
-  if (which == Triangle::lower) {
-    int first = n;
-    for (int i = n - 1; i >= 0; --i) {
-      const std::size_t k = triangle.row_ptrs(i);
-      if (k < triangle.row_ptrs(i + 1)) first = std::min(first, triangle.col_idxs(k));
-      begins[static_cast<std::size_t>(i)] = first >= i;
-    }
-    return begins;
-  }
-  int last = -1;
-  for (int i = 0; i < n; ++i) {
-    begins[static_cast<std::size_t>(i)] = last < i;
-    std::size_t k = triangle.row_ptrs(i + 1);
-    while (k > triangle.row_ptrs(i) && triangle.col_idxs(k - 1) >= n) --k;  // columns of other ranks
-    if (k > triangle.row_ptrs(i)) last = std::max(last, triangle.col_idxs(k - 1));
+  for (int i = n - 1, first = n; i >= 0; --i) {
+    const std::size_t k = lower.row_ptrs(i);
+    if (k < lower.row_ptrs(i + 1)) first = std::min(first, lower.col_idxs(k));
+    begins[static_cast<std::size_t>(i)] = first >= i;
   }
   return begins;
+}
+
+/// Keeps the beginnings that are such for U, too: no row before i needs one from i on.
+template <class Space>
+void keep_beginnings(const CsrGraph<Space>& upper, std::vector<char>& begins) {
+  for (int i = 0, last = -1; i < static_cast<int>(upper.num_rows); ++i) {
+    if (last >= i) begins[static_cast<std::size_t>(i)] = 0;
+    const std::size_t k = upper.row_ptrs(i + 1);
+    if (k > upper.row_ptrs(i)) last = std::max(last, upper.col_idxs(k - 1));
+  }
 }
 
 }  // namespace
 
 template <class Space>
-RowBlocks<Space> find_row_blocks(const Space& space, const CsrGraph<Space>& triangle, Triangle which) {
+RowBlocks<Space> find_row_blocks(const Space& space, const CsrGraph<Space>& lower,
+                                 const CsrGraph<Space>& upper) {
   if constexpr (!is_host_space<Space>) {
     return {};
   } else {
-    if (triangle.num_rows == 0) return {};
+    if (lower.num_rows == 0) return {};
     space.fence("prekond::levels::find_row_blocks");
-    const std::vector<char> begins = find_beginnings(triangle, which);
-    const auto work = [&](int i) {
-      return std::int64_t(i) + static_cast<std::int64_t>(triangle.row_ptrs(i));
-    };
-    const int n = static_cast<int>(triangle.num_rows);
+    std::vector<char> begins = find_beginnings(lower);
+    keep_beginnings(upper, begins);
+    const auto work = [&](int i) { return std::int64_t(i) + static_cast<std::int64_t>(lower.row_ptrs(i)); };
+    const int n = static_cast<int>(lower.num_rows);
     const std::int64_t small = work(n) / RowBlockTuning::most_blocks;
     std::vector<int> bounds{0};
     std::int64_t largest = 0;
@@ -66,8 +65,9 @@ RowBlocks<Space> find_row_blocks(const Space& space, const CsrGraph<Space>& tria
   }
 }
 
-#define PREKOND_ROW_BLOCKS(Space) \
-  template RowBlocks<Space> find_row_blocks<Space>(const Space&, const CsrGraph<Space>&, Triangle);
+#define PREKOND_ROW_BLOCKS(Space)                                                        \
+  template RowBlocks<Space> find_row_blocks<Space>(const Space&, const CsrGraph<Space>&, \
+                                                   const CsrGraph<Space>&);
 PREKOND_INSTANTIATE_SPACES(PREKOND_ROW_BLOCKS)
 
 }  // namespace prekond::impl::levels

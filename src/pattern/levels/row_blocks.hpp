@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// The diagonal blocks of a triangle, which a host's threads take one by one.
-#include <prekond/pattern/level_schedule.hpp>
+/// The diagonal blocks of triangles, which a host's threads take one by one.
+#include <prekond/matrix/csr_graph.hpp>
 
 namespace prekond::impl::levels {
 
@@ -18,12 +18,13 @@ struct RowBlocks {
   explicit operator bool() const { return count > 0; }
 };
 
-/// The finest such blocks of a triangle on a host, but small ones put together. None on a device, and none
-/// where a block has more than two thirds of the rows and entries: they do not depend on the number of
-/// threads.
+/// The finest such blocks of L, and of U where it is given, on a host, but small ones put together. None on a
+/// device, and none where a block has more than two thirds of L's rows and entries: they do not depend on the
+/// number of threads.
 ///
-/// Cost: a pass over the rows by one thread. \pre sorted rows
+/// Cost: a pass over the rows by one thread. \pre sorted rows, in columns < num_rows
 template <class Space>
-RowBlocks<Space> find_row_blocks(const Space& space, const CsrGraph<Space>& triangle, Triangle which);
+RowBlocks<Space> find_row_blocks(const Space& space, const CsrGraph<Space>& lower,
+                                 const CsrGraph<Space>& upper = {});
 
 }  // namespace prekond::impl::levels

@@ -110,6 +110,12 @@ template <class Space>
 thread_local const Methods<double, Space>* known_so_far = nullptr;
 
 template <class Space>
+struct KnowsWhile {
+  explicit KnowsWhile(const Methods<double, Space>& methods) { known_so_far<Space> = &methods; }
+  ~KnowsWhile() { known_so_far<Space> = nullptr; }
+};
+
+template <class Space>
 const Methods<double, Space>& known_methods() {
   return known_so_far<Space> ? *known_so_far<Space> : preconditioner_registry<double, Space>();
 }
@@ -120,9 +126,8 @@ Methods<Scalar, Space> all_methods() {
   Methods<Scalar, Space> entries = single_methods<Scalar, Space>();
   if constexpr (!is_complex<Scalar>) {
     const Methods<double, Space> known = single_methods<double, Space>();
-    known_so_far<Space> = &known;
+    const KnowsWhile<Space> scope(known);
     for (auto& entry : composed_methods<Scalar, Space>()) entries.push_back(std::move(entry));
-    known_so_far<Space> = nullptr;
   }
   return entries;
 }

@@ -16,7 +16,7 @@ template <class Scalar, class Space>
 struct CheckRows {
   using Rows = RowTeams<Space>;
   CsrGraphView<Space> n;
-  VectorView<const Scalar, Space> values, scale;
+  VectorView<const Scalar, Space> values, scale;  ///< each may be empty
   VectorView<BreakdownCounter, Space> outcome;
   VectorView<Scalar, Space> new_values, new_scale;  ///< empty: counts
 
@@ -24,9 +24,10 @@ struct CheckRows {
     Rows{n.num_rows}.for_each_row(team, [&](std::int64_t i) {
       const std::size_t first = n.row_ptrs(i);
       const bool copies = new_values.extent(0) > 0 || new_scale.extent(0) > 0;
+      const int length = values.extent(0) > 0 ? static_cast<int>(n.row_ptrs(i + 1) - first) : 0;
       int bad = 0;
       Kokkos::parallel_reduce(
-          Kokkos::ThreadVectorRange(team, static_cast<int>(n.row_ptrs(i + 1) - first)),
+          Kokkos::ThreadVectorRange(team, length),
           [&](int k, int& sum) {
             const bool finite = is_finite(values(first + k));
             if (copies) new_values(first + k) = finite ? values(first + k) : Scalar(0);

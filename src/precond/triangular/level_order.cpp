@@ -81,8 +81,7 @@ void check_workspace(std::int64_t own_rows, std::size_t own_columns, std::int64_
 template <class Space>
 std::int64_t LevelOrder<Space>::bytes() const {
   if (pattern) return pattern->bytes();
-  const auto ints = blocks.bounds.span() + levels.rows.span() + levels.level_ptrs.span() +
-                    chunks.bounds.span() + places.span();
+  const auto ints = levels.rows.span() + levels.level_ptrs.span() + chunks.bounds.span() + places.span();
   return static_cast<std::int64_t>(ints * sizeof(int));
 }
 

@@ -6,7 +6,6 @@
 #include <prekond/precond/triangular_solver.hpp>
 
 #include "pattern/levels/chunks.hpp"
-#include "pattern/levels/row_blocks.hpp"
 #include "precond/triangular/grouped_triangles.hpp"
 #include "precond/triangular/try_sweeps.hpp"
 
@@ -46,10 +45,9 @@ using SolvePointer = std::shared_ptr<const Solve<Scalar, Space>>;
 template <class Space>
 using LevelPattern = std::shared_ptr<const sweeps::GroupedTriangles<Space>>;
 
-/// N's rows by levels or by blocks, and the data that an exact method derives from them.
+/// N's rows by levels, and the data that an exact method derives from them.
 template <class Space>
 struct LevelOrder {
-  impl::levels::RowBlocks<Space> blocks;  ///< of a block-diagonal N on a host, which needs no levels
   LevelSchedule<Space> levels;
   LevelPattern<Space> pattern;         ///< of `levels`: N in their order
   impl::levels::Chunks<Space> chunks;  ///< of `sync_free`
@@ -79,12 +77,6 @@ OrderedFactor<Scalar, Space> order_factor(const Space& space, const Factor<Scala
 template <class Scalar, class Space>
 SolvePointer<Scalar, Space> make_level_solve(const Space& space, const Factor<Scalar, Space>& factor,
                                              const LevelPattern<Space>& pattern, Storage storage,
-                                             std::vector<std::string>& notes);
-
-/// By diagonal blocks of N, each by one thread of a host in the order of the rows.
-template <class Scalar, class Space>
-SolvePointer<Scalar, Space> make_block_solve(const Space& space, const Factor<Scalar, Space>& factor,
-                                             const impl::levels::RowBlocks<Space>& blocks, Storage storage,
                                              std::vector<std::string>& notes);
 
 template <class Scalar, class Space>

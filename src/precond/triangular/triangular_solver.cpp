@@ -93,10 +93,6 @@ void TriangularSolver<Scalar, Space>::begin(const Space& space, const CsrGraph<S
 template <class Scalar, class Space>
 std::shared_ptr<const impl::triangular::LevelOrder<Space>> TriangularSolver<Scalar, Space>::find_order(
     const Space& space, const CsrGraph<Space>& n, const LevelSchedule<Space>* known) const {
-  if (m_options.method != TriangularMethod::levels && m_options.method != TriangularMethod::sync_free)
-    if (const auto blocks = impl::levels::find_row_blocks<Space>(space, n, m_which))
-      return std::make_shared<const Order>(
-          Order{.blocks = blocks, .levels = {}, .pattern = {}, .chunks = {}, .places = {}});
   const auto levels = known != nullptr ? *known : level_schedule<Space>(space, n, m_which);
   return impl::triangular::make_level_order<Space>(space, n, levels, exact_method(levels));
 }
@@ -158,10 +154,7 @@ void TriangularSolver<Scalar, Space>::numeric(const Space& space, const Vector<S
   auto order = m_order;
   if (is_exact && !order) order = find_order(space, m_graph, nullptr);
   const TriangularMethod method = is_exact ? exact_method(order->levels) : m_options.method;
-  if (method == TriangularMethod::levels && order->blocks)
-    solve = solves::make_block_solve<Scalar, Space>(space, factor, order->blocks, m_options.storage,
-                                                    report.notes);
-  else if (method == TriangularMethod::levels)
+  if (method == TriangularMethod::levels)
     solve = solves::make_level_solve<Scalar, Space>(space, factor, order->pattern, m_options.storage,
                                                     report.notes);
   if (method == TriangularMethod::sync_free)
@@ -253,9 +246,7 @@ std::string TriangularSolver<Scalar, Space>::description() const {
   std::string text = m_owner + ": " + word_of(m_method);
   if (m_method == TriangularMethod::jacobi) text += describe_sweeps();
   if (m_method == TriangularMethod::isai) text += ", power " + std::to_string(m_options.isai_power);
-  if (m_order && m_order->blocks)
-    text += ", " + std::to_string(m_order->blocks.count) + " diagonal blocks, a thread each";
-  else if (m_order) {
+  if (m_order) {
     const std::int64_t levels = std::max(1, num_levels());
     text += ", " + std::to_string(levels) + (levels == 1 ? " level of " : " levels of ") +
             std::to_string(num_rows() / levels) + " rows in the mean";

@@ -8,14 +8,18 @@
 #include "core/instantiate.hpp"
 #include "pattern/levels/row_blocks.hpp"
 #include "precond/factorization/ilu/numeric.hpp"
+#include "precond/triangular/finite_factor.hpp"
 
 namespace prekond::impl::ilu {
 namespace {
 
 template <class Scalar, class Space>
 struct SolvesWorkspace : Workspace {
-  std::unique_ptr<Workspace> lower, upper;
-  MultiVector<Scalar, Space> between;
+  SolvesWorkspace(std::int64_t rows, int vectors) : num_rows(rows), num_vectors(vectors) {}
+  std::int64_t num_rows;
+  int num_vectors;
+  std::unique_ptr<Workspace> lower, upper;  ///< without blocks
+  MultiVector<Scalar, Space> between;       ///< likewise
 };
 
 /// The least and the largest |r_i|.
@@ -34,6 +38,7 @@ struct ScaleRange {
 template <class Scalar, class Space>
 void FactorSolves<Scalar, Space>::symbolic(const Space& space, const FillPattern<Space>& pattern,
                                            const LevelSchedule<Space>& levels) {
+  m_num_rows = pattern.num_rows();
   if (levels.num_rows() == 0) return symbolic(space, pattern);
   m_lower.symbolic(space, pattern.lower, levels);
   if (pattern.is_symmetric)
@@ -44,11 +49,13 @@ void FactorSolves<Scalar, Space>::symbolic(const Space& space, const FillPattern
 
 template <class Scalar, class Space>
 void FactorSolves<Scalar, Space>::symbolic(const Space& space, const FillPattern<Space>& pattern) {
+  m_num_rows = pattern.num_rows();
   const bool exact =
       m_options.method != TriangularMethod::jacobi && m_options.method != TriangularMethod::isai;
-  const bool by_blocks = m_options.method == TriangularMethod::automatic &&
-                         levels::find_row_blocks<Space>(space, pattern.lower, Triangle::lower);
-  if (exact && !by_blocks && pattern.num_rows() > 0) {
+  if (m_options.method == TriangularMethod::automatic)
+    m_blocks = levels::find_row_blocks<Space>(space, pattern.lower, pattern.upper);
+  if (m_blocks) return;
+  if (exact && pattern.num_rows() > 0) {
     symbolic(space, pattern, level_schedule<Space>(space, pattern.lower, Triangle::lower));
     return;
   }
@@ -88,6 +95,7 @@ void FactorSolves<Scalar, Space>::numeric(const Space& space, const FillPattern<
                          sweeps::MultiplyAll<Scalar, Space>{upper_scale, range.max_val});
     m_last_scale = {};
   }
+  if (m_blocks) return numeric_by_blocks(space, pattern, factors, upper_scale, same_methods, report);
   if (same_methods && m_options.method == TriangularMethod::isai) {
     m_lower.numeric_with_transpose(space, factors.lower, factors.row_scale, m_upper, factors.upper,
                                    upper_scale, report);
@@ -96,6 +104,26 @@ void FactorSolves<Scalar, Space>::numeric(const Space& space, const FillPattern<
   m_lower.numeric(space, factors.lower, factors.row_scale, report);
   m_upper.numeric(space, factors.upper, upper_scale, report);
   if (same_methods) make_same(space, pattern, factors, upper_scale, report);
+}
+
+template <class Scalar, class Space>
+void FactorSolves<Scalar, Space>::numeric_by_blocks(const Space& space, const FillPattern<Space>& pattern,
+                                                    const Factors& factors,
+                                                    const Vector<Scalar, Space>& upper_scale,
+                                                    bool upper_is_transposed, Report& report) {
+  using Factor = triangular::Factor<Scalar, Space>;
+  const auto finite = [&](const Factor& factor) {
+    return triangular::finite_factor<Scalar, Space>(space, factor, report);
+  };
+  const Factor lower =
+      finite({m_owner + ", lower solve", Triangle::lower, pattern.lower, factors.lower, factors.row_scale});
+  const Factor upper = finite({m_owner + ", upper solve", Triangle::upper, pattern.upper,
+                               upper_is_transposed ? Vector<Scalar, Space>() : factors.upper, upper_scale});
+  m_pair = triangular::make_blockwise_solves<Scalar, Space>(space, m_blocks, lower, upper, m_last_scale,
+                                                            m_options.storage, report.notes);
+  report.notes.push_back(m_owner + ", both solves: " + std::to_string(m_blocks.count) +
+                         " diagonal blocks, a thread each");
+  space.fence("prekond::ilu::numeric_by_blocks");  // temporaries are freed
 }
 
 template <class Scalar, class Space>
@@ -128,11 +156,12 @@ bool FactorSolves<Scalar, Space>::same_sweeps(const Space& space, Report& report
 template <class Scalar, class Space>
 std::unique_ptr<Workspace> FactorSolves<Scalar, Space>::make_workspace(const Space& space,
                                                                        int num_vectors) const {
-  auto result = std::make_unique<SolvesWorkspace<Scalar, Space>>();
+  auto result = std::make_unique<SolvesWorkspace<Scalar, Space>>(m_num_rows, num_vectors);
+  if (m_pair) return result;
   result->lower = m_lower.make_workspace(space, num_vectors);
   result->upper = m_upper.make_workspace(space, num_vectors);
   result->between =
-      allocate<MultiVector<Scalar, Space>>(space, "prekond::ilu::between", m_lower.num_rows(), num_vectors);
+      allocate<MultiVector<Scalar, Space>>(space, "prekond::ilu::between", m_num_rows, num_vectors);
   return result;
 }
 
@@ -140,8 +169,10 @@ template <class Scalar, class Space>
 void FactorSolves<Scalar, Space>::apply(const Space& space, MultiVectorView<const Scalar, Space> x,
                                         MultiVectorView<Scalar, Space> y, Workspace& workspace) const {
   auto* own = dynamic_cast<SolvesWorkspace<Scalar, Space>*>(&workspace);
-  if (!own || own->between.extent(0) != x.extent(0) || own->between.extent(1) < x.extent(1))
+  const auto num_vectors = static_cast<int>(x.extent(1));
+  if (!own || own->num_rows != static_cast<std::int64_t>(x.extent(0)) || own->num_vectors < num_vectors)
     throw std::logic_error(m_owner + ": the workspace was made for another matrix or fewer vectors");
+  if (m_pair) return m_pair->apply(space, x, y);
   const MultiVectorView<Scalar, Space> between(own->between.data(), x.extent(0), x.extent(1));
   m_lower.apply(space, x, between, *own->lower);
   m_upper.apply(space, between, y, *own->upper);
@@ -150,12 +181,13 @@ void FactorSolves<Scalar, Space>::apply(const Space& space, MultiVectorView<cons
 
 template <class Scalar, class Space>
 std::int64_t FactorSolves<Scalar, Space>::bytes() const {
-  return m_lower.bytes() + m_upper.bytes() + static_cast<std::int64_t>(m_last_scale.span() * sizeof(Scalar));
+  return m_lower.bytes() + m_upper.bytes() + (m_pair ? m_pair->bytes() : 0) +
+         static_cast<std::int64_t>(m_last_scale.span() * sizeof(Scalar));
 }
 
 template <class Scalar, class Space>
 double FactorSolves<Scalar, Space>::flops() const {
-  return m_lower.flops() + m_upper.flops() + double(m_last_scale.extent(0));
+  return m_lower.flops() + m_upper.flops() + (m_pair ? m_pair->flops() : 0) + double(m_last_scale.extent(0));
 }
 
 #define PREKOND_FACTOR_SOLVES(Scalar, Space) template class FactorSolves<Scalar, Space>;

@@ -5,14 +5,18 @@
 #include <prekond/pattern/fill.hpp>
 #include <prekond/precond/triangular_solver.hpp>
 
+#include "pattern/levels/row_blocks.hpp"
 #include "precond/triangular/scaled_triangles.hpp"
+#include "precond/triangular/solve_by_blocks.hpp"
 
 #include <memory>
 #include <string>
 
 namespace prekond::impl::ilu {
 
-/// The application y = C (I + U)^-1 D^-1 (I + L)^-1 R x.
+/// The application y = C (I + U)^-1 D^-1 (I + L)^-1 R x: two triangular solves, or with the method
+/// `automatic` on a host, where both triangles are block-diagonal and no block has more than two thirds of L,
+/// both solves of a block by one thread.
 template <class Scalar, class Space>
 class FactorSolves {
  public:
@@ -26,6 +30,8 @@ class FactorSolves {
   void symbolic(const Space& space, const FillPattern<Space>& pattern, const LevelSchedule<Space>& levels);
   /// Finds the levels where the solves need them. Fences.
   void symbolic(const Space& space, const FillPattern<Space>& pattern);
+  /// Whether `numeric` with `same_methods` needs U's values, and not only L's.
+  bool reads_upper_of_symmetric() const { return !m_blocks; }
   /// With `same_methods`, U = L^T and M stays symmetric: where one solve falls back to an exact one, the
   /// other does too; both do the larger number of sweeps; the approximate inverse of I + U is the transpose
   /// of that of I + L. Fences.
@@ -37,11 +43,13 @@ class FactorSolves {
   std::int64_t bytes() const;
   double flops() const;
   int num_levels() const { return m_lower.num_levels(); }  ///< of L; 0 where the solves need none
-  std::string description() const { return m_lower.description(); }
 
  private:
+  using Pair = triangular::BlockwiseSolves<Scalar, Space>;
   using Factors = sweeps::Factors<Scalar, Space>;
 
+  void numeric_by_blocks(const Space& space, const FillPattern<Space>& pattern, const Factors& factors,
+                         const Vector<Scalar, Space>& upper_scale, bool upper_is_transposed, Report& report);
   void make_same(const Space& space, const FillPattern<Space>& pattern, const Factors& factors,
                  const Vector<Scalar, Space>& upper_scale, Report& report);
   bool same_sweeps(const Space& space, Report& report);
@@ -50,7 +58,10 @@ class FactorSolves {
 
   std::string m_owner;
   TriangularOptions m_options;
-  TriangularSolver<Scalar, Space> m_lower, m_upper;
+  std::int64_t m_num_rows = 0;
+  TriangularSolver<Scalar, Space> m_lower, m_upper;  ///< without a pattern where there are blocks
+  levels::RowBlocks<Space> m_blocks;
+  std::shared_ptr<const Pair> m_pair;  ///< of a numeric phase with blocks
   Vector<Scalar, Space> m_last_scale;  ///< R's diagonal; empty: |r| went to D^-1
 };
 

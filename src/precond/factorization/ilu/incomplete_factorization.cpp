@@ -6,6 +6,7 @@
 #include "core/instantiate.hpp"
 #include "precond/factorization/ilu/row_breakdowns.hpp"
 #include "precond/factorization/ilu/symbolic_factors.hpp"
+#include "precond/factorization/ilu/triangles.hpp"
 #include "precond/factorization/ilu/try_shifts.hpp"
 #include "precond/scaling/diagonal.hpp"
 
@@ -97,6 +98,14 @@ void IncompleteFactorization<Scalar, Space>::numeric_step(const Space& space, co
   if (m_kind == IncompleteKind::ilu && (best.tries > 1 || report.breakdowns.count > 0))
     report.notes.push_back(impl::ilu::advice_of_matching());
   auto solves = std::make_shared<Solves>(symbolic->solves);
+  if (m_kind != IncompleteKind::ilu && (m_keeps_factors || solves->reads_upper_of_symmetric())) {
+    // The pattern is symmetric: every entry of U is found in L.
+    impl::ilu::transpose_lower<Scalar, Space>(
+        space, "prekond::ilu::numeric::transpose_lower",
+        impl::ilu::triangle_of<Scalar, Space>(pattern.lower, best.factors.lower),
+        impl::ilu::triangle_of<Scalar, Space>(pattern.upper, best.factors.upper), a.num_rows,
+        pattern.upper.nnz());
+  }
   solves->numeric(space, pattern, best.factors, m_kind != IncompleteKind::ilu, report);
   const std::int64_t lower = pattern.lower.nnz(), upper = pattern.upper.nnz();
   report.notes.push_back(best.outcome.note);

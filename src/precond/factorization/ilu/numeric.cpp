@@ -177,13 +177,6 @@ Factors<Scalar, Space> factor(const Space& space, const CsrView<Scalar, Space>& 
   const bool stalled = outcome.stalled;
   if (stalled) factors = attempt(FactorSchedule::levels);
   outcome.stalled = stalled;
-  if (kind != IncompleteKind::ilu) {
-    // The pattern is symmetric: every entry of U is found in L.
-    transpose_lower<Scalar, Space>(space, "prekond::ilu::numeric::transpose_lower",
-                                   triangle_of<Scalar, Space>(pattern.lower, factors.lower),
-                                   triangle_of<Scalar, Space>(pattern.upper, factors.upper), a.num_rows,
-                                   pattern.upper.nnz());
-  }
   return factors;
 }
 

@@ -10,7 +10,7 @@ template <class Space>
 RowSchedule<Space> schedule_rows(const Space& space, const CsrGraph<Space>& lower, FactorSchedule how) {
   if (how == FactorSchedule::automatic) {
     RowSchedule<Space> by_blocks;
-    by_blocks.blocks = levels::find_row_blocks<Space>(space, lower, Triangle::lower);
+    by_blocks.blocks = levels::find_row_blocks<Space>(space, lower);
     if (by_blocks.blocks) return by_blocks;
   }
   return make_row_schedule<Space>(

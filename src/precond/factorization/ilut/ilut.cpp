@@ -54,7 +54,7 @@ void Ilut<Scalar, Space>::numeric_step(const Space& space, const matrix_source& 
   rules.p = m_options.p;
   rules.tau = m_options.tau;
   rules.memory_budget = m_options.memory_budget;
-  rules.blocks = impl::levels::find_row_blocks<Space>(space, m_pattern->lower, Triangle::lower);
+  rules.blocks = impl::levels::find_row_blocks<Space>(space, m_pattern->lower);
   const auto best = impl::ilu::try_shifts(
       m_options,
       [&](double alpha, impl::ilu::Outcome& outcome) {

@@ -142,11 +142,6 @@ Factors<Scalar, Space> sweep_factors(const Space& space, const CsrView<Scalar, S
     work.start();
     outcome.breakdowns = work.end(factors, 1 / epsilon);
   }
-  if (symmetric)
-    ilu::transpose_lower<Scalar, Space>(space, "prekond::par_ilu::numeric::transpose_lower",
-                                        ilu::triangle_of<Scalar, Space>(pattern.lower, factors.lower),
-                                        ilu::triangle_of<Scalar, Space>(pattern.upper, factors.upper),
-                                        a.num_rows, pattern.upper.nnz());
   space.fence("prekond::par_ilu::numeric");  // temporaries are freed
   return factors;
 }
