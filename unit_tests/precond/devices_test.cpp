@@ -114,8 +114,8 @@ bool shares(const Setup& setup) {
   return times.shared < times.one;
 }
 
-/// The figures of perf_tests/results/h200/ranks/devices_*.json: what the rule says is what was faster, one
-/// device takes no less than estimated, and several take no more.
+/// The figures of perf_tests/results/h200/ranks/devices_elasticity3d_100.json and of the paper's settings:
+/// what the rule says is what was faster, one device takes no less than estimated, and several take no more.
 TEST(SharingRule, ChoosesWhatWasMeasuredToBeFaster) {
   for (const Case& measured : {Case{{"adaptive_fsai", {}}, 1.326465, 2, 34.74716, 31.62208},
                                Case{{"adaptive_fsai", {}}, 1.978648, 4, 34.74716, 36.78876},
@@ -145,7 +145,7 @@ TEST(SharingRule, ChoosesWhatWasMeasuredToBeFaster) {
   }
 }
 
-/// What is not known to be much work is for one device.
+/// A setup that is not known to be much work is for one device.
 TEST(SharingRule, LittleWorkIsForOneDevice) {
   EXPECT_TRUE(shares({"isai", {}}));
   EXPECT_TRUE(shares({"isai", {{"kind", "spd"}}}));

@@ -78,8 +78,8 @@ class SeveralDevices : public MatrixPreconditioner<Scalar, Space> {
   bool can_apply_add() const override { return true; }
 
   int num_devices() const { return static_cast<int>(m_others.size()) + 1; }
-  /// What is applied, on the first device: a FactoredInverse or an ExplicitInverse, or the method itself
-  /// where one device has set it up. \pre numeric
+  /// The inverse that is applied, on the first device: a FactoredInverse or an ExplicitInverse, or the method
+  /// itself where one device has set it up. \pre numeric
   const Method& inverse() const { return *m_inverse; }
 
  protected:

@@ -4,7 +4,7 @@
 /// The time of a setup on one device and shared by several, by which it is shared or not: estimates that are
 /// the same for the same matrix, options and number of devices.
 ///
-/// Source: perf_tests/results/h200/ranks/devices_*.json, elasticity3d:100 on 1, 2 and 4 H200 with default
+/// Source: perf_tests/results/h200/ranks/devices_elasticity3d_100.json, on 1, 2 and 4 H200 with default
 /// options, ms. The first is at most what was measured, there and for higher powers, more steps and shorter
 /// rows, the second at least.
 ///
