@@ -159,9 +159,8 @@ auto SeveralDevices<Scalar, Space>::planned(const Space& space, const CsrView<Sc
     devices[k].own = ranges[k];
     devices[k].read = read[k];
     devices[k].held = HeldViews(2 * static_cast<std::size_t>(a.bytes()));
-    devices[k].report.first_row = ranges[k].begin;
-    devices[k].report.num_rows = ranges[k].size();
-    devices[k].report.rows_read = read[k].size();
+    devices[k].report = {
+        .first_row = ranges[k].begin, .num_rows = ranges[k].size(), .rows_read = read[k].size()};
     devices[k].method = impl::without_storage(*m_method).first;
     impl::keep_rows_only<Scalar, Space>(*devices[k].method);
   }
