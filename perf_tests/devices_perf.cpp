@@ -54,7 +54,7 @@ std::unique_ptr<Method> build(const std::string& text, const std::vector<Space>&
       find_registered(preconditioner_registry<double, Space>(), name, "preconditioner").configure();
   configurator->fields().set(options, name);
   if (spaces.empty()) return configurator->build();
-  return std::make_unique<SeveralDevices<double, Space>>(*configurator, spaces);
+  return std::make_unique<SeveralDevices<double, Space>>(*configurator, spaces, Sharing::always);
 }
 
 /// Medians of seconds.

@@ -39,16 +39,12 @@ cudaDeviceProp properties_of(int device) {
   return properties;
 }
 
-/// The pool that cudaMallocAsync takes a device's memory from; none where it has no pools.
+/// The pool that cudaMallocAsync takes a device's memory from; null where it has none.
 cudaMemPool_t pool_of(int device) {
-  int has_pools = 0;
-  check(cudaDeviceGetAttribute(&has_pools, cudaDevAttrMemoryPoolsSupported, device),
-        "device " + std::to_string(device) + " does not say whether it has memory pools");
   cudaMemPool_t pool = nullptr;
-  if (has_pools != 0)
-    check(cudaDeviceGetDefaultMemPool(&pool, device),
-          "device " + std::to_string(device) + " does not give its memory pool");
-  return pool;
+  if (cudaDeviceGetDefaultMemPool(&pool, device) == cudaSuccess) return pool;
+  cudaGetLastError();
+  return nullptr;
 }
 
 void keep_freed(cudaMemPool_t pool, std::uint64_t bytes) {
@@ -65,29 +61,24 @@ std::uint64_t kept_bytes(cudaMemPool_t pool) {
   return bytes;
 }
 
-/// As enable_access, for memory of a pool.
-void open_pool(cudaMemPool_t pool, int reader) {
-  if (pool == nullptr) return;
-  cudaMemAccessDesc access = {};
-  access.location.type = cudaMemLocationTypeDevice;
-  access.location.id = reader;
-  access.flags = cudaMemAccessFlagsProtReadWrite;
-  check(cudaMemPoolSetAccess(pool, &access, 1),
-        "a memory pool cannot be opened to device " + std::to_string(reader));
-}
-
 /// `from` may read and write the memory of `to`, where the hardware can: else copies go by the host.
 void enable_access(int from, int to) {
   int possible = 0;
   check(cudaDeviceCanAccessPeer(&possible, from, to), "the devices do not say whether they are connected");
   if (possible == 0) return;
+  const std::string failed =
+      "devices " + std::to_string(from) + " and " + std::to_string(to) + " cannot be connected";
   select(from);
   const cudaError_t error = cudaDeviceEnablePeerAccess(to, 0);
   if (error == cudaErrorPeerAccessAlreadyEnabled)
     cudaGetLastError();
   else
-    check(error, "devices " + std::to_string(from) + " and " + std::to_string(to) + " cannot be connected");
-  open_pool(pool_of(to), from);
+    check(error, failed);
+  cudaMemAccessDesc access = {};
+  access.location.type = cudaMemLocationTypeDevice;
+  access.location.id = from;
+  access.flags = cudaMemAccessFlagsProtReadWrite;
+  if (const cudaMemPool_t pool = pool_of(to)) check(cudaMemPoolSetAccess(pool, &access, 1), failed);
 }
 
 }  // namespace
@@ -123,7 +114,10 @@ int Devices::available() {
 
 Devices::Devices(int count) : m_streams(std::make_unique<Streams>()) {
   const int all = available();
-  impl::check_number_of_devices(count, all);
+  if (count < 1 || count > all)
+    throw OptionError(std::to_string(count) + " devices were asked for, and Kokkos (" + Space::name() +
+                      ") sees " + std::to_string(all) +
+                      ": ask for 1 to as many, or look at what CUDA_VISIBLE_DEVICES hides");
   const SameDevice same;
   const int first = Space().cuda_device();
   const cudaDeviceProp model = properties_of(first);
@@ -141,8 +135,11 @@ Devices::Devices(int count) : m_streams(std::make_unique<Streams>()) {
     for (const int to : devices)
       if (from != to) enable_access(from, to);
   const std::uint64_t kept = kept_bytes(pool_of(first));
-  for (int k = 1; k < count; ++k) keep_freed(pool_of(devices[static_cast<std::size_t>(k)]), kept);
-  for (int k = 1; k < count; ++k) m_others.emplace_back(m_streams->add(devices[static_cast<std::size_t>(k)]));
+  devices.erase(devices.begin());
+  for (const int other : devices) {
+    keep_freed(pool_of(other), kept);
+    m_others.emplace_back(m_streams->add(other));
+  }
 }
 
 Devices::~Devices() = default;

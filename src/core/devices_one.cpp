@@ -3,6 +3,7 @@
 
 // The devices of a backend that has no instances on further ones.
 #include <prekond/core/devices.hpp>
+#include <prekond/core/error.hpp>
 
 namespace prekond {
 
@@ -13,7 +14,10 @@ int Devices::available() {
 }
 
 Devices::Devices(int count) : m_names(1) {
-  impl::check_number_of_devices(count, available());
+  if (count != 1)
+    throw OptionError(std::to_string(count) + " devices were asked for, and this build (" + Space::name() +
+                      ") has one: ask for 1, or take a build for NVIDIA GPUs; threads and processes share "
+                      "the work of a host");
 }
 
 Devices::~Devices() = default;

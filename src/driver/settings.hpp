@@ -60,7 +60,7 @@ struct Settings {
     visit(
         "devices", devices, std::int64_t(1), std::int64_t(1000),
         "number of devices of this host that share the setup of fsai, adaptive_fsai, nonsymmetric_fsai, spai "
-        "or isai");
+        "or isai where that is faster than one");
     visit("scale", scale, "scaling of the rows and columns of A for the preconditioner, by powers of two");
     visit("condition", condition, "measurement of the extreme eigenvalues of M^-1 A, by Lanczos's method");
     visit("quiet", quiet, "no output but errors");

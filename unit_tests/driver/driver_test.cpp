@@ -478,7 +478,7 @@ TEST_F(DriverTest, OneDeviceIsThePlainCommand) {
 
 TEST_F(DriverTest, SeveralDevicesShareASetup) {
   if (Devices::available() < 2) GTEST_SKIP() << "there is one device";
-  const std::vector<std::string> plain = {"solve", "--generate", "elasticity3d:12", "--precond", "fsai"};
+  const std::vector<std::string> plain = {"solve", "--generate", "elasticity3d:80", "--precond", "fsai"};
   std::vector<std::string> arguments = plain;
   arguments.insert(arguments.end(), {"--devices", "2", "--repeat", "2"});
   const Json report = report_of(arguments), expected = report_of(plain);
@@ -486,8 +486,8 @@ TEST_F(DriverTest, SeveralDevicesShareASetup) {
   const Json& precond = report["preconditioner"];
   EXPECT_EQ(precond["nnz"], expected["preconditioner"]["nnz"]);
   EXPECT_EQ(precond["setup_seconds"].is_number_float(), true);
-  EXPECT_NEAR(report["solver"]["iterations"].get<double>(), expected["solver"]["iterations"].get<double>(),
-              2);
+  const double iterations = expected["solver"]["iterations"].get<double>();
+  EXPECT_NEAR(report["solver"]["iterations"].get<double>(), iterations, 0.02 * iterations);
   ASSERT_EQ(precond["devices"].size(), 2u);
   EXPECT_EQ(precond["devices"][0]["first_row"], 0);
   EXPECT_EQ(precond["devices"][1]["first_row"], precond["devices"][0]["rows"]);
@@ -495,6 +495,10 @@ TEST_F(DriverTest, SeveralDevicesShareASetup) {
     EXPECT_THAT(device["name"].get<std::string>(), HasSubstr("(number "));
     EXPECT_GT(device["numeric_seconds"].get<double>(), 0);
   }
+  arguments[2] = "elasticity3d:12";  // one device is faster
+  const Json small = report_of(arguments)["preconditioner"];
+  EXPECT_TRUE(small["devices"].is_null());
+  EXPECT_THAT(small["notes"].back().get<std::string>(), HasSubstr("one of 2 devices makes the setup"));
   const Result refused = run({"solve", "--generate", "poisson2d:5", "--precond", "jacobi", "--devices", "2"});
   EXPECT_EQ(refused.code, 2);
   EXPECT_THAT(refused.err, HasSubstr("--devices: jacobi cannot be set up over several devices"));

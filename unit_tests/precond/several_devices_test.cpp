@@ -129,7 +129,7 @@ TYPED_TEST(SeveralDevicesTest, NoRows) {
     m->symbolic(space, a);
     m->numeric(space, a);
     EXPECT_EQ(m->num_rows(), 0);
-    EXPECT_EQ(m->report().devices.size(), 2u);
+    EXPECT_TRUE(m->report().devices.empty());
     const MultiVector<double, TypeParam> x("x", 0, 1), y("y", 0, 1);
     m->apply(space, x, y, *m->make_workspace(space, 1));
   }
@@ -256,13 +256,15 @@ TYPED_TEST(SeveralDevicesTest, MethodsThatDependOnAllRowsAreRefused) {
           message_of<InputError>([&] {
             over<double, TypeParam>({name, {}}, count);
           }),
-          AllOf(HasSubstr(std::string(name) + " cannot be set up over several devices"),
-                HasSubstr("choose fsai, adaptive_fsai, nonsymmetric_fsai, spai, isai, or one device")));
+          AllOf(
+              HasSubstr(std::string(name) + " cannot be set up over several devices"),
+              HasSubstr("choose fsai, adaptive_fsai, nonsymmetric_fsai, spai, isai, without block_size=0 and "
+                        "relaxation_steps, or one device")));
   for (const Setup& setup :
        std::vector<Setup>{{"fsai", {{"block_size", "0"}}}, {"isai", {{"relaxation_steps", "1"}}}})
     EXPECT_THAT(message_of<InputError>([&] { over<double, TypeParam>(setup, 2); }),
-                AllOf(HasSubstr(setup.name + " with these options cannot be set up over several devices"),
-                      HasSubstr("leave out block_size=0 and relaxation_steps")));
+                AllOf(HasSubstr(setup.name + " cannot be set up over several devices"),
+                      HasSubstr("without block_size=0 and relaxation_steps")));
 }
 
 /// Entry (i, i) of the last rows.
@@ -302,8 +304,51 @@ TYPED_TEST(SeveralDevicesTest, ErrorsNameTheDeviceAndTheRow) {
   expect_same<TypeParam>(found<double, TypeParam>(*m), before);
   // A budget that rows do not fit in.
   const auto small = over<double, TypeParam>({"fsai", {{"power", "6"}, {"memory_budget", "1024"}}}, 2);
-  EXPECT_THAT(message_of<InputError>([&] { small->symbolic(space, to_device<TypeParam>(whole)); }),
+  EXPECT_THAT(message_of<InputError>([&] { small->numeric(space, to_device<TypeParam>(whole)); }),
               HasSubstr("device 0: the lower triangle"));
+}
+
+/// Where sharing promises nothing, one device makes the setup: with its bits, and a note. A later matrix may
+/// be shared again.
+TYPED_TEST(SeveralDevicesTest, OneDeviceWhereItIsFaster) {
+  const TypeParam space;
+  const HostMatrix<double> whole = problem("elasticity3d:4");
+  const auto a = to_device<TypeParam>(whole);
+  for (const char* name : {"adaptive_fsai", "fsai", "nonsymmetric_fsai", "spai", "isai"}) {
+    SCOPED_TRACE(name);
+    const auto one = create_preconditioner<double, TypeParam>(name);
+    const auto m = over<double, TypeParam>({name, {}}, instances<TypeParam>(3), Sharing::where_faster);
+    m->symbolic(space, a);
+    for (const auto& values : {whole, with_larger_diagonal(whole, 5)}) {
+      one->numeric(space, to_device<TypeParam>(values));
+      m->numeric(space, to_device<TypeParam>(values));
+      EXPECT_TRUE((found<double, TypeParam>(*m) == found<double, TypeParam>(*one)));
+      EXPECT_EQ((applied<double, TypeParam>(*m, whole.num_rows)),
+                (applied<double, TypeParam>(*one, whole.num_rows)));
+    }
+    EXPECT_TRUE(m->report().devices.empty());
+    EXPECT_EQ(m->report().nnz, one->report().nnz);
+    EXPECT_EQ(m->report().bytes, one->report().bytes);
+    EXPECT_EQ(m->report().pattern_kept, one->report().pattern_kept);
+    EXPECT_THAT(m->report().notes.back(), AllOf(HasSubstr("one of 4 devices makes the setup: it would take "),
+                                                HasSubstr(" ms (estimates for an H200)")));
+  }
+}
+
+/// By the estimate many rows that may take many steps are shared. The choice is one of each symbolic phase.
+TYPED_TEST(SeveralDevicesTest, SharedWhereThatIsFaster) {
+  const TypeParam space;
+  const auto many = to_device<TypeParam>(diagonal_matrix(std::vector<double>(1000000, 4.0)));
+  const auto few = to_device<TypeParam>(diagonal_matrix({4, 4}));
+  const OptionMap steps = {{"max_steps", "30"}, {"tolerance", "1e-3"}};
+  const auto m =
+      over<double, TypeParam>({"adaptive_fsai", steps}, instances<TypeParam>(1), Sharing::where_faster);
+  for (const auto& [a, devices] : {std::pair{many, 2u}, std::pair{few, 0u}, std::pair{many, 2u}}) {
+    m->symbolic(space, a);
+    m->numeric(space, a);
+    EXPECT_EQ(m->report().devices.size(), devices);
+    EXPECT_EQ(m->report().nnz, a.num_rows);
+  }
 }
 
 /// Devices read the rows around their own, not all.

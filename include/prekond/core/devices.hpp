@@ -51,9 +51,4 @@ class Devices {
 /// Kokkos::initialize.
 void keep_freed_memory(std::uint64_t bytes = ~std::uint64_t(0));
 
-namespace impl {
-/// Refuses a `count` of devices that is not there, with the reason. \throws OptionError
-void check_number_of_devices(int count, int available);
-}  // namespace impl
-
 }  // namespace prekond

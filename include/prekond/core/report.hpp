@@ -33,7 +33,7 @@ struct DeviceReport {
   std::int64_t rows_read = 0;   ///< of A, for them; its own included
   std::int64_t nnz = 0;         ///< entries found in its own rows (of a right inverse columns)
   std::int64_t bytes = 0;       ///< memory that it keeps for a next numeric phase
-  double copy_seconds = 0;      ///< to bring A's rows to the device, in both phases
+  double copy_seconds = 0;      ///< to bring A's rows to the device
   double symbolic_seconds = 0;  ///< the method's phases, without the copies
   double numeric_seconds = 0;
   int fences = 0;  ///< host synchronisations of the method's numeric phase

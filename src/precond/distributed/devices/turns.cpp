@@ -4,115 +4,162 @@
 
 #include <Kokkos_Core.hpp>
 
-#include <cstdint>
 #include <mutex>
+#include <thread>
 #include <utility>
-
-#include "precond/distributed/devices/ticket_lock.hpp"
 
 namespace prekond::impl::devices {
 namespace {
 
 namespace tools = Kokkos::Tools::Experimental;
 
-/// The callbacks that were there before.
-struct Others {
-  Kokkos_Profiling_beginFenceFunction begin_fence = nullptr;
-  Kokkos_Profiling_endFenceFunction end_fence = nullptr;
-  Kokkos_Profiling_deallocateDataFunction deallocate = nullptr;
-  Kokkos_Profiling_beginDeepCopyFunction begin_copy = nullptr;
-};
-
 std::mutex installing;
 int installed = 0;
-Others others;  ///< set before the threads begin
+tools::EventSet others;  ///< the callbacks that were there before; set before the threads begin
 
 TicketLock turn;
-thread_local const std::function<void()>* fence_of_mine = nullptr;  ///< null: the thread takes no turns
-thread_local bool has_turn = false;
-thread_local bool is_waiting = false;
 
-void pass_on() {
-  if (std::exchange(has_turn, false)) turn.unlock();
-}
+class Turn;
+thread_local Turn* mine = nullptr;  ///< null: the thread takes no turns
 
-void take() {
-  if (fence_of_mine == nullptr || has_turn) return;
-  turn.lock();
-  has_turn = true;
-}
+/// The calling thread takes part while this lives: it waits for the turn, and gives it back in the end.
+class Turn : public AllocationWatch {
+ public:
+  /// `fence` waits for the thread's device, by a fence of Kokkos.
+  Turn(const std::function<void()>& fence, HeldViews& held) : m_fence(fence), m_held(held) {
+    mine = this;
+    set_allocation_watch(this);
+    take();
+  }
+  ~Turn() override {
+    set_allocation_watch(nullptr);
+    mine = nullptr;
+    pass_on();
+  }
 
-/// A fence waits here in place of the driver.
-void wait_for_mine() {
-  if (fence_of_mine == nullptr || !has_turn || is_waiting) return;
-  is_waiting = true;
-  (*fence_of_mine)();
-  is_waiting = false;
-}
+  void take() {
+    if (!std::exchange(m_has_turn, true)) turn.lock();
+  }
+  void pass_on() {
+    if (std::exchange(m_has_turn, false)) turn.unlock();
+  }
+  /// A fence waits here in place of the driver.
+  void wait() {
+    if (!m_has_turn || m_is_waiting) return;
+    m_is_waiting = true;
+    m_fence();
+    m_is_waiting = false;
+  }
+  void before_allocation() override { wait(); }
+  void allocated(std::unique_ptr<HeldView> view) override { m_held.add(std::move(view)); }
+
+ private:
+  const std::function<void()>& m_fence;
+  HeldViews& m_held;
+  bool m_has_turn = false;
+  bool m_is_waiting = false;
+};
 
 void begin_fence(const char* name, std::uint32_t device, std::uint64_t* handle) {
   if (others.begin_fence) others.begin_fence(name, device, handle);
-  pass_on();
+  if (mine) mine->pass_on();
 }
 
 void end_fence(std::uint64_t handle) {
-  take();
+  if (mine) mine->take();
   if (others.end_fence) others.end_fence(handle);
 }
 
 void deallocate(Kokkos_Profiling_SpaceHandle space, const char* label, const void* data,
                 std::uint64_t bytes) {
-  wait_for_mine();
-  if (others.deallocate) others.deallocate(space, label, data, bytes);
+  if (mine) mine->wait();
+  if (others.deallocate_data) others.deallocate_data(space, label, data, bytes);
 }
 
 void begin_copy(Kokkos_Profiling_SpaceHandle to, const char* to_label, const void* to_data,
                 Kokkos_Profiling_SpaceHandle from, const char* from_label, const void* from_data,
                 std::uint64_t bytes) {
-  wait_for_mine();
-  if (others.begin_copy) others.begin_copy(to, to_label, to_data, from, from_label, from_data, bytes);
+  if (mine) mine->wait();
+  if (others.begin_deep_copy)
+    others.begin_deep_copy(to, to_label, to_data, from, from_label, from_data, bytes);
 }
+
+/// While this lives, threads with a `Turn` call Kokkos one at a time.
+class TakingTurns {
+ public:
+  TakingTurns() {
+    const std::lock_guard<std::mutex> lock(installing);
+    if (installed++ > 0) return;
+    others = tools::get_callbacks();
+    tools::set_begin_fence_callback(&begin_fence);
+    tools::set_end_fence_callback(&end_fence);
+    tools::set_deallocate_data_callback(&deallocate);
+    tools::set_begin_deep_copy_callback(&begin_copy);
+  }
+  ~TakingTurns() {
+    const std::lock_guard<std::mutex> lock(installing);
+    if (--installed > 0) return;
+    tools::set_begin_fence_callback(others.begin_fence);
+    tools::set_end_fence_callback(others.end_fence);
+    tools::set_deallocate_data_callback(others.deallocate_data);
+    tools::set_begin_deep_copy_callback(others.begin_deep_copy);
+  }
+};
 
 }  // namespace
 
-TakingTurns::TakingTurns() {
-  const std::lock_guard<std::mutex> lock(installing);
-  if (installed++ > 0) return;
-  const auto callbacks = tools::get_callbacks();
-  others = {callbacks.begin_fence, callbacks.end_fence, callbacks.deallocate_data, callbacks.begin_deep_copy};
-  tools::set_begin_fence_callback(&begin_fence);
-  tools::set_end_fence_callback(&end_fence);
-  tools::set_deallocate_data_callback(&deallocate);
-  tools::set_begin_deep_copy_callback(&begin_copy);
+void HeldViews::add(std::unique_ptr<HeldView> view) {
+  m_views.push_back(std::move(view));
+  std::size_t unused = 0;
+  for (const auto& held : m_views)
+    if (held->is_last_user()) unused += held->bytes();
+  if (unused > m_limit) release();
 }
 
-TakingTurns::~TakingTurns() {
-  const std::lock_guard<std::mutex> lock(installing);
-  if (--installed > 0) return;
-  tools::set_begin_fence_callback(others.begin_fence);
-  tools::set_end_fence_callback(others.end_fence);
-  tools::set_deallocate_data_callback(others.deallocate);
-  tools::set_begin_deep_copy_callback(others.begin_copy);
+std::size_t HeldViews::release() {
+  const std::size_t before = bytes();
+  std::erase_if(m_views, [](const auto& held) { return held->is_last_user(); });
+  return before - bytes();
 }
 
-Turn::Turn(const std::function<void()>& fence, HeldViews* held) : m_held(held) {
-  fence_of_mine = &fence;
-  set_allocation_watch(this);
-  take();
+std::size_t HeldViews::bytes() const {
+  std::size_t sum = 0;
+  for (const auto& held : m_views) sum += held->bytes();
+  return sum;
 }
 
-Turn::~Turn() {
-  set_allocation_watch(nullptr);
-  fence_of_mine = nullptr;
-  pass_on();
-}
-
-void Turn::before_allocation() {
-  wait_for_mine();
-}
-
-void Turn::allocated(std::unique_ptr<HeldView> view) {
-  if (m_held != nullptr) m_held->add(std::move(view));
+std::vector<std::exception_ptr> side_by_side(bool by_turns, const std::function<void(int)>& work,
+                                             const std::vector<std::function<void()>>& fences,
+                                             const std::vector<HeldViews*>& held) {
+  const std::size_t count = fences.size();
+  std::vector<std::exception_ptr> thrown(count);
+  const auto do_one = [&](std::size_t k) {
+    try {
+      work(static_cast<int>(k));
+    } catch (...) {
+      thrown[k] = std::current_exception();
+    }
+  };
+  if (!by_turns || count < 2) {
+    for (std::size_t k = 0; k < count; ++k) do_one(k);
+    return thrown;
+  }
+  const auto take_part = [&](std::size_t k) {
+    const Turn part(fences[k], *held[k]);
+    do_one(k);
+  };
+  const TakingTurns turns;
+  std::vector<std::thread> threads;
+  for (std::size_t k = 1; k < count; ++k) {
+    try {
+      threads.emplace_back(take_part, k);
+    } catch (...) {  // the system gives no thread
+      thrown[k] = std::current_exception();
+    }
+  }
+  take_part(0);
+  for (std::thread& thread : threads) thread.join();
+  return thrown;
 }
 
 }  // namespace prekond::impl::devices
