@@ -3,7 +3,6 @@
 #include "precond/factorization/ilu/factor_solves.hpp"
 
 #include <algorithm>
-#include <stdexcept>
 
 #include "core/instantiate.hpp"
 #include "pattern/levels/row_blocks.hpp"
@@ -11,12 +10,6 @@
 
 namespace prekond::impl::ilu {
 namespace {
-
-template <class Scalar, class Space>
-struct SolvesWorkspace : Workspace {
-  std::unique_ptr<Workspace> lower, upper;
-  MultiVector<Scalar, Space> between;
-};
 
 /// The least and the largest |r_i|.
 template <class Scalar, class Space>
@@ -35,11 +28,7 @@ template <class Scalar, class Space>
 void FactorSolves<Scalar, Space>::symbolic(const Space& space, const FillPattern<Space>& pattern,
                                            const LevelSchedule<Space>& levels) {
   if (levels.num_rows() == 0) return symbolic(space, pattern);
-  m_lower.symbolic(space, pattern.lower, levels);
-  if (pattern.is_symmetric)
-    m_upper.symbolic(space, pattern.upper, reversed_levels<Space>(space, levels));
-  else
-    m_upper.symbolic(space, pattern.upper);
+  Pair::symbolic(space, pattern, levels);
 }
 
 template <class Scalar, class Space>
@@ -126,36 +115,20 @@ bool FactorSolves<Scalar, Space>::same_sweeps(const Space& space, Report& report
 }
 
 template <class Scalar, class Space>
-std::unique_ptr<Workspace> FactorSolves<Scalar, Space>::make_workspace(const Space& space,
-                                                                       int num_vectors) const {
-  auto result = std::make_unique<SolvesWorkspace<Scalar, Space>>();
-  result->lower = m_lower.make_workspace(space, num_vectors);
-  result->upper = m_upper.make_workspace(space, num_vectors);
-  result->between =
-      allocate<MultiVector<Scalar, Space>>(space, "prekond::ilu::between", m_lower.num_rows(), num_vectors);
-  return result;
-}
-
-template <class Scalar, class Space>
 void FactorSolves<Scalar, Space>::apply(const Space& space, MultiVectorView<const Scalar, Space> x,
                                         MultiVectorView<Scalar, Space> y, Workspace& workspace) const {
-  auto* own = dynamic_cast<SolvesWorkspace<Scalar, Space>*>(&workspace);
-  if (!own || own->between.extent(0) != x.extent(0) || own->between.extent(1) < x.extent(1))
-    throw std::logic_error(m_owner + ": the workspace was made for another matrix or fewer vectors");
-  const MultiVectorView<Scalar, Space> between(own->between.data(), x.extent(0), x.extent(1));
-  m_lower.apply(space, x, between, *own->lower);
-  m_upper.apply(space, between, y, *own->upper);
+  Pair::apply(space, x, y, workspace);
   if (m_last_scale.extent(0) > 0) scale_columns<Scalar, Space>(space, m_last_scale, y);
 }
 
 template <class Scalar, class Space>
 std::int64_t FactorSolves<Scalar, Space>::bytes() const {
-  return m_lower.bytes() + m_upper.bytes() + static_cast<std::int64_t>(m_last_scale.span() * sizeof(Scalar));
+  return Pair::bytes() + static_cast<std::int64_t>(m_last_scale.span() * sizeof(Scalar));
 }
 
 template <class Scalar, class Space>
 double FactorSolves<Scalar, Space>::flops() const {
-  return m_lower.flops() + m_upper.flops() + double(m_last_scale.extent(0));
+  return Pair::flops() + double(m_last_scale.extent(0));
 }
 
 #define PREKOND_FACTOR_SOLVES(Scalar, Space) template class FactorSolves<Scalar, Space>;

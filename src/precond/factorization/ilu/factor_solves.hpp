@@ -2,27 +2,23 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// The two triangular solves that apply an incomplete factorisation.
-#include <prekond/pattern/fill.hpp>
-#include <prekond/precond/triangular_solver.hpp>
-
 #include "precond/triangular/scaled_triangles.hpp"
+#include "precond/triangular/solve_pair.hpp"
 
-#include <memory>
 #include <string>
 
 namespace prekond::impl::ilu {
 
 /// The application y = C (I + U)^-1 D^-1 (I + L)^-1 R x.
 template <class Scalar, class Space>
-class FactorSolves {
+class FactorSolves : public triangular::SolvePair<Scalar, Space> {
  public:
-  FactorSolves(const std::string& owner, const TriangularOptions& options)
-      : m_owner(owner),
-        m_options(options),
-        m_lower(owner, Triangle::lower, options),
-        m_upper(owner, Triangle::upper, options) {}
+  using Pair = triangular::SolvePair<Scalar, Space>;
 
-  /// `levels` are those of L, and in reverse those of U where the pattern is symmetric. Fences.
+  FactorSolves(const std::string& owner, const TriangularOptions& options)
+      : Pair(owner, options), m_options(options) {}
+
+  /// See SolvePair; without `levels` it finds them where the solves need them. Fences.
   void symbolic(const Space& space, const FillPattern<Space>& pattern, const LevelSchedule<Space>& levels);
   /// Finds the levels where the solves need them. Fences.
   void symbolic(const Space& space, const FillPattern<Space>& pattern);
@@ -31,7 +27,6 @@ class FactorSolves {
   /// of that of I + L. Fences.
   void numeric(const Space& space, const FillPattern<Space>& pattern,
                const sweeps::Factors<Scalar, Space>& factors, bool same_methods, Report& report);
-  std::unique_ptr<Workspace> make_workspace(const Space& space, int num_vectors) const;
   void apply(const Space& space, MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,
              Workspace& workspace) const;
   std::int64_t bytes() const;
@@ -48,9 +43,10 @@ class FactorSolves {
   void solve_exactly(const Space& space, Triangle which, const CsrGraph<Space>& pattern,
                      const Vector<Scalar, Space>& values, const Vector<Scalar, Space>& scale, Report& report);
 
-  std::string m_owner;
+  using Pair::m_lower;
+  using Pair::m_owner;
+  using Pair::m_upper;
   TriangularOptions m_options;
-  TriangularSolver<Scalar, Space> m_lower, m_upper;
   Vector<Scalar, Space> m_last_scale;  ///< R's diagonal; empty: |r| went to D^-1
 };
 
