@@ -28,7 +28,7 @@ class BlockIluTest : public ::testing::Test {};
 TYPED_TEST_SUITE(BlockIluTest, TestSpaces, SpaceNames);
 
 BlockIlu0Options options_of(int b, FactorSchedule schedule = FactorSchedule::automatic,
-                            BlockTriangularMethod method = BlockTriangularMethod::automatic) {
+                            TriangularMethod method = TriangularMethod::automatic) {
   BlockIlu0Options options;
   options.block_size = b;
   options.raise_shift = false;

@@ -10,7 +10,7 @@
 
 #include "precond/factorization/block_ilu/factor_row.hpp"
 #include "precond/setup/source_blocks.hpp"
-#include "precond/triangular/blocks/solve_row.hpp"
+#include "precond/triangular/solve_block_row.hpp"
 
 #include <cstring>
 #include <thread>
@@ -63,7 +63,7 @@ void check_factors(int b, int rows, int stage_blocks, bool in_scratch) {
   const int n = b * b, num_rows = static_cast<int>(a.num_block_rows);
   std::vector<double> lower(pattern.lower.nnz() * n), upper(pattern.upper.nnz() * n, missing_value<double>()),
       inverse(num_rows * n), work((pattern.lower.nnz() + pattern.upper.nnz() + num_rows) * n);
-  std::vector<int> gave_up(1, 0);
+  std::vector<triangular::SyncFreeProgress> progress(1, triangular::SyncFreeProgress{});
   std::vector<BreakdownCounter> outcome(1);
   std::memset(outcome.data(), 0, sizeof(BreakdownCounter));
   using Row = block_ilu::FactorBlockRow<double, Space, Size, Width>;
@@ -72,7 +72,7 @@ void check_factors(int b, int rows, int stage_blocks, bool in_scratch) {
   row.row_blocks = in_scratch ? num_rows : 0;
   row.floor = 1e-8;
   row.num_rows = a.num_rows();
-  row.max_polls = std::int64_t(1) << 40;
+  row.others.max_polls = std::int64_t(1) << 40;
   row.a_ptrs = a.row_ptrs;
   row.a_values = a.values;
   row.diagonal = pattern.diagonal;
@@ -84,10 +84,10 @@ void check_factors(int b, int rows, int stage_blocks, bool in_scratch) {
   row.upper = view_of(upper);
   row.inverse = view_of(inverse);
   row.work = view_of(work);
-  row.gave_up = view_of(gave_up);
+  row.others.progress = view_of(progress);
   row.outcome = view_of(outcome);
   run_rows<Width>(row, num_rows, Row::bytes_of(b, stage_blocks, row.row_blocks), true);
-  EXPECT_EQ(gave_up[0], 0);
+  EXPECT_EQ(progress[0].gave_up, 0);
   EXPECT_EQ(outcome[0].diagonals, static_cast<long long>(expected.broken.size()));
   expect_blocks_near(lower, expected.lower, n);
   expect_blocks_near(upper, expected.upper, n);
@@ -127,12 +127,12 @@ void check_solve(int b, Triangle which, bool with_scale) {
     scale.insert(scale.end(), factors.inverse[i].begin(), factors.inverse[i].end());
   }
   for (int i = 0; i < 2 * n; ++i) x[i] = std::sin(1.0 + i);
-  std::vector<block_triangular::SolveProgress> progress(1, block_triangular::SolveProgress{});
-  block_triangular::SolveBlockRow<double, Space, 1, 0> row(b);
-  row.strip = block_triangular::StripLanes(b, Width);
+  std::vector<triangular::SyncFreeProgress> progress(1, triangular::SyncFreeProgress{});
+  triangular::SolveBlockRow<double, Space, 1, 0> row(b);
+  row.strip = triangular::StripLanes(b, Width);
   row.num_columns = 2;
   row.num_rows = n;
-  row.max_polls = std::int64_t(1) << 40;
+  row.others.max_polls = std::int64_t(1) << 40;
   row.row_ptrs = view_of(row_ptrs);
   row.cols = view_of(cols);
   row.values = view_of(values);
@@ -141,7 +141,7 @@ void check_solve(int b, Triangle which, bool with_scale) {
   row.x.stride = n;
   row.y.pointer = reinterpret_cast<WordOf<double>*>(y.data());
   row.y.stride = n;
-  row.progress = view_of(progress);
+  row.others.progress = view_of(progress);
   run_rows<Width>(row, num_rows, Width * sizeof(double), is_lower);
   EXPECT_EQ(progress[0].gave_up, 0);
   for (int v = 0; v < 2; ++v) {

@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <prekond/core/error.hpp>
-#include <prekond/precond/block_triangular_solver.hpp>
+#include <prekond/precond/triangular_solver.hpp>
 
 #include <cmath>
 #include <random>
@@ -19,7 +19,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using Method = BlockTriangularMethod;
+using Method = TriangularMethod;
 
 constexpr int block_sizes[] = {1, 2, 3, 4, 5, 6, 7, 8, 17, 32};
 
@@ -89,7 +89,7 @@ struct DeviceTriangle {
 };
 
 template <class Scalar, class Space>
-std::vector<std::vector<Scalar>> applied(const BlockTriangularSolver<Scalar, Space>& solver,
+std::vector<std::vector<Scalar>> applied(const TriangularSolver<Scalar, Space>& solver,
                                          const std::vector<std::vector<Scalar>>& x, const Space& space = {}) {
   const std::size_t n = solver.num_rows();
   const MultiVector<Scalar, Space> in("x", n, x.size()), out("y", n, x.size());
@@ -126,12 +126,12 @@ void expect_solution(const TriangleCase& test, bool with_scale, const std::vecto
 }
 
 template <class Scalar, class Space>
-BlockTriangularSolver<Scalar, Space> solver_of(const TriangleCase& test, bool with_scale,
-                                               const BlockTriangularOptions& options) {
+TriangularSolver<Scalar, Space> solver_of(const TriangleCase& test, bool with_scale,
+                                          const TriangularOptions& options) {
   const Space space;
   const DeviceTriangle<Scalar, Space> device(test);
-  BlockTriangularSolver<Scalar, Space> solver("test", test.which, options);
-  solver.symbolic(space, device.graph, test.b, test.padding);
+  TriangularSolver<Scalar, Space> solver("test", test.which, options);
+  solver.symbolic(space, device.graph, {test.b, test.padding});
   Report report;
   solver.numeric(space, device.values, with_scale ? device.scale : Vector<Scalar, Space>(), report);
   return solver;
@@ -153,7 +153,7 @@ TYPED_TEST(BlockTriangularTest, ExactSolvesEqualTheSequentialOnes) {
       for (const TriangleCase& test : cases(b, 0.5 / b))
         for (const bool with_scale : {false, true}) {
           SCOPED_TRACE("b " + std::to_string(b));
-          BlockTriangularOptions options;
+          TriangularOptions options;
           options.method = method;
           const auto reference = [&](const LongBlock& source) {
             return reference_solve(test.rows, b, source, test.which == Triangle::lower);
@@ -177,7 +177,7 @@ TYPED_TEST(BlockTriangularTest, OneThreadHasTheSameBits) {
   for (const int b : {1, 2, 3, 8, 17})
     for (const Triangle which : {Triangle::lower, Triangle::upper})
       for (const Method method : {Method::automatic, Method::levels, Method::sync_free}) {
-        BlockTriangularOptions options;
+        TriangularOptions options;
         options.method = method;
         const auto solver =
             solver_of<double, TypeParam>(random_triangle(150, b, b / 2, which, 0.05 / b, 3), true, options);
@@ -189,7 +189,7 @@ TYPED_TEST(BlockTriangularTest, OneThreadHasTheSameBits) {
 TYPED_TEST(BlockTriangularTest, LevelsAndWaitingRowsHaveTheSameBits) {
   for (const int b : {1, 2, 3, 5, 17})
     for (const TriangleCase& test : cases(b, 1.0 / b)) {
-      BlockTriangularOptions levels, sync_free, in_vain;
+      TriangularOptions levels, sync_free, in_vain;
       levels.method = Method::levels;
       sync_free.method = in_vain.method = Method::sync_free;
       in_vain.max_polls = 0;
@@ -207,7 +207,7 @@ TYPED_TEST(BlockTriangularTest, SweepsEqualTheSequentialOnes) {
       for (const int sweeps : {0, 1, 2, 3, 6})
         for (const bool with_scale : {false, true}) {
           SCOPED_TRACE("b " + std::to_string(b) + ", sweeps " + std::to_string(sweeps));
-          BlockTriangularOptions options;
+          TriangularOptions options;
           options.method = Method::jacobi;
           options.sweeps = sweeps;
           const auto solver = solver_of<double, TypeParam>(test, with_scale, options);
@@ -225,7 +225,7 @@ TYPED_TEST(BlockTriangularTest, SweepsEqualTheSequentialOnes) {
 
 TYPED_TEST(BlockTriangularTest, SweepsThatDivergeAreRefused) {
   const TriangleCase test = random_triangle(41, 3, 0, Triangle::lower, 40, 5);
-  BlockTriangularOptions options;
+  TriangularOptions options;
   options.method = Method::jacobi;
   options.sweeps = 4;
   const auto solver = solver_of<double, TypeParam>(test, true, options);
@@ -244,7 +244,7 @@ TYPED_TEST(BlockTriangularTest, SweepsThatDivergeAreRefused) {
 
 TYPED_TEST(BlockTriangularTest, AToleranceFixesTheSweeps) {
   const TriangleCase test = random_triangle(41, 3, 0, Triangle::lower, 0.05 / 3, 5);
-  BlockTriangularOptions options;
+  TriangularOptions options;
   options.method = Method::jacobi;
   options.sweeps = 20;
   options.tolerance = 1e-3;
@@ -260,7 +260,7 @@ TYPED_TEST(BlockTriangularTest, ApplicationsNeitherAllocateNorFence) {
   const TriangleCase test = random_triangle(41, 3, 1, Triangle::upper, 0.02, 5);
   const TypeParam space;
   for (const Method method : {Method::levels, Method::sync_free, Method::jacobi}) {
-    BlockTriangularOptions options;
+    TriangularOptions options;
     options.method = method;
     const auto solver = solver_of<double, TypeParam>(test, true, options);
     const MultiVector<double, TypeParam> x("x", solver.num_rows(), 2), y("y", solver.num_rows(), 2);
@@ -274,7 +274,7 @@ TYPED_TEST(BlockTriangularTest, ApplicationsNeitherAllocateNorFence) {
 }
 
 TYPED_TEST(BlockTriangularTest, SizesThatDoNotFitAreRefused) {
-  using Solver = BlockTriangularSolver<double, TypeParam>;
+  using Solver = TriangularSolver<double, TypeParam>;
   const TypeParam space;
   const TriangleCase test = random_triangle(9, 3, 0, Triangle::lower, 0.1, 5);
   const DeviceTriangle<double, TypeParam> device(test);
@@ -282,13 +282,13 @@ TYPED_TEST(BlockTriangularTest, SizesThatDoNotFitAreRefused) {
   Solver solver("test", Triangle::lower);
   EXPECT_THROW(solver.numeric(space, device.values, device.scale, report), std::logic_error);
   EXPECT_THROW(solver.make_workspace(space, 1), std::logic_error);
-  EXPECT_THROW(solver.symbolic(space, device.graph, 33), InputError);
-  EXPECT_THROW(solver.symbolic(space, device.graph, 0), InputError);
+  EXPECT_THROW(solver.symbolic(space, device.graph, BlockShape{33}), InputError);
+  EXPECT_THROW(solver.symbolic(space, device.graph, BlockShape{-1}), InputError);
   auto wide = device.graph;
   wide.num_cols = 10;
-  EXPECT_THROW(solver.symbolic(space, wide, 3), InputError);
-  EXPECT_THROW(solver.symbolic(space, device.graph, 3, 0, LevelSchedule<TypeParam>()), InputError);
-  solver.symbolic(space, device.graph, 3);
+  EXPECT_THROW(solver.symbolic(space, wide, BlockShape{3}), InputError);
+  EXPECT_THROW(solver.symbolic(space, device.graph, LevelSchedule<TypeParam>(), {3}), InputError);
+  solver.symbolic(space, device.graph, BlockShape{3});
   EXPECT_THROW(solver.numeric(space, device.scale, device.scale, report), InputError);
   EXPECT_THROW(solver.numeric(space, device.values, device.values, report), InputError);
   solver.numeric(space, device.values, device.scale, report);
@@ -296,9 +296,18 @@ TYPED_TEST(BlockTriangularTest, SizesThatDoNotFitAreRefused) {
   const auto workspace = solver.make_workspace(space, 1);
   EXPECT_THROW(solver.apply(space, x, y, *workspace), std::logic_error);
   EXPECT_THROW(solver.apply(space, x, shorter, *workspace), InputError);
-  BlockTriangularOptions options;
+  TriangularOptions options;
   options.sweeps = -1;
   EXPECT_THROW(Solver("test", Triangle::lower, options), OptionError);
+}
+
+TYPED_TEST(BlockTriangularTest, WhatOnlySingleRowsHaveIsRefused) {
+  const DeviceTriangle<double, TypeParam> device(random_triangle(9, 3, 0, Triangle::lower, 0.1, 5));
+  for (const TriangularOptions& options :
+       {TriangularOptions{.method = Method::isai}, TriangularOptions{.storage = Storage::single_precision}}) {
+    TriangularSolver<double, TypeParam> solver("test", Triangle::lower, options);
+    EXPECT_THROW(solver.symbolic(TypeParam(), device.graph, BlockShape{3}), OptionError);
+  }
 }
 
 }  // namespace

@@ -71,8 +71,8 @@ struct BlockwiseCase {
     std::vector<std::string> notes;
     const auto solves = impl::triangular::make_blockwise_solves<Scalar, Space>(
         space, find_row_blocks<Space>(space, l, u),
-        {"test", Triangle::lower, l, to_device<Space>(lower.values), to_device<Space>(first)},
-        {"test", Triangle::upper, u, with_upper_values ? values : none, to_device<Space>(second)},
+        {"test", Triangle::lower, l, {}, to_device<Space>(lower.values), to_device<Space>(first)},
+        {"test", Triangle::upper, u, {}, with_upper_values ? values : none, to_device<Space>(second)},
         to_device<Space>(last), storage, notes);
     const MultiVector<Scalar, Space> from("from", n, x.size()), to("to", n, x.size());
     for (std::size_t v = 0; v < x.size(); ++v)

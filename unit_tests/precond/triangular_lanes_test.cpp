@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "precond/triangular/sync_free_kernels.hpp"
+#include "precond/triangular/solve_row.hpp"
 #include "testing/general_matrices.hpp"
 #include "testing/lane_threads.hpp"
 #include "testing/reference_triangular.hpp"
@@ -39,8 +39,7 @@ struct Problem {
             MultiVectorView<const double, Space>(b.data(), rows, 2),
             MultiVectorView<WordOf<double>, Space>(y.data(), rows, 2),
             {},
-            VectorView<SyncFreeProgress, Space>(&progress, 1),
-            max_polls,
+            {VectorView<SyncFreeProgress, Space>(&progress, 1), max_polls},
             2,
             static_cast<int>(rows)};
   }

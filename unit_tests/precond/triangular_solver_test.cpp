@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "precond/triangular/sync_free_kernels.hpp"
+#include "precond/triangular/solve_row.hpp"
 #include "testing/one_thread.hpp"
 #include "testing/triangular_cases.hpp"
 
@@ -339,10 +339,14 @@ TYPED_TEST(TriangularSolverTest, HostSolvesAreThoseOfTheHost) {
       const bool on_host = std::is_same_v<TypeParam, Host>;
       EXPECT_EQ(solver.solver.method(), on_host ? TriangularMethod::levels : TriangularMethod::host);
       Report report;
-      const auto solve = impl::triangular::make_host_solve<double, TypeParam>(
-          space,
-          {"test", which, graph_of<TypeParam>(n), to_device<TypeParam>(n.values), to_device<TypeParam>(s)},
-          storage, report);
+      const auto solve = impl::triangular::make_host_solve<double, TypeParam>(space,
+                                                                              {"test",
+                                                                               which,
+                                                                               graph_of<TypeParam>(n),
+                                                                               {},
+                                                                               to_device<TypeParam>(n.values),
+                                                                               to_device<TypeParam>(s)},
+                                                                              storage, report);
       EXPECT_FALSE(report.notes.empty());
       EXPECT_GT(solve->bytes(), static_cast<std::int64_t>(n.nnz() * sizeof(int)));
       // A column of each is a part of a longer one.

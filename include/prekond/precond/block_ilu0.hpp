@@ -3,7 +3,6 @@
 #pragma once
 #include <prekond/core/options.hpp>
 #include <prekond/core/properties.hpp>
-#include <prekond/precond/block_triangular_solver.hpp>
 #include <prekond/precond/incomplete_options.hpp>
 #include <prekond/precond/matrix_preconditioner.hpp>
 #include <prekond/precond/setup_options.hpp>
@@ -18,19 +17,18 @@ struct Symbolic;
 template <class Scalar, class Space>
 struct Factors;
 }  // namespace impl::block_ilu
-namespace impl::block_triangular {
+namespace impl::triangular {
 template <class Scalar, class Space>
-class BlockSolves;
-}  // namespace impl::block_triangular
+class SolvePair;
+}  // namespace impl::triangular
 
 /// Parameters of ILU(0) by blocks.
-struct BlockIlu0Options : ShiftOptions {
+struct BlockIlu0Options : FactorOptions {
   static constexpr const char* name = "block_ilu0";
   static constexpr const char* summary = "ILU(0) of b x b blocks, with exact or inexact triangular solves";
   static constexpr const char* paper = "Ma, Hu, Yuan, Liu, Math. Probl. Eng. 2021";
 
   int block_size = 0;
-  BlockTriangularOptions solve;
   FactorSchedule schedule = FactorSchedule::automatic;
   Reuse reuse = Reuse::pattern;
 
@@ -46,18 +44,8 @@ struct BlockIlu0Options : ShiftOptions {
           "schedule of the numeric phase: levels takes a launch a level of rows, sync_free one launch, where "
           "a row waits for the rows that it needs; auto is levels on a host (on one or two threads one "
           "thread has the rows in their order) and sync_free on a device");
-    visit("solve.method", solve.method, block_triangular_methods(),
-          "solver of the triangles: levels and sync_free are exact, jacobi approximates by sweeps; auto is "
-          "levels on a host and sync_free on a device");
-    visit("solve.sweeps", solve.sweeps, 0, 1000000,
-          "sweeps of solve.method jacobi; raise it where the solver takes many iterations");
-    visit(
-        "solve.tolerance", solve.tolerance, 0.0, 1.0,
-        "relative change at which the sweeps end: numeric takes the fewest, up to solve.sweeps, of which the "
-        "last changes a fixed vector by at most this part of the first one's change; 0 takes all "
-        "solve.sweeps");
-    visit("solve.max_polls", solve.max_polls, 0, std::int64_t(1) << 60,
-          "looks of a row for a value, with solve.method sync_free, before one team solves the system");
+    constexpr bool by_blocks = true;
+    describe_solve(visit, by_blocks);
     visit("reuse", reuse, reuse_choices(),
           "whether a second numeric phase keeps the pattern or finds it anew");
   }
@@ -70,7 +58,7 @@ struct BlockIlu0Options : ShiftOptions {
 ///
 ///   y = (I + U)^-1 (I + N)^-1 D^-1 x,
 ///
-/// each factor applied by a BlockTriangularSolver: exactly, or by sweeps. It is ILU(0) of the matrix by
+/// each factor applied by a TriangularSolver: exactly, or by sweeps. It is ILU(0) of the matrix by
 /// single rows with all entries of the blocks in its pattern, but for rounding and for the pivots, which are
 /// chosen within D_i. The inverses of D's blocks are kept.
 ///
@@ -130,7 +118,7 @@ class BlockIlu0 : public MatrixPreconditioner<Scalar, Space> {
  private:
   using Symbolic = impl::block_ilu::Symbolic<Scalar, Space>;
   using Factors = impl::block_ilu::Factors<Scalar, Space>;
-  using Solves = impl::block_triangular::BlockSolves<Scalar, Space>;
+  using Solves = impl::triangular::SolvePair<Scalar, Space>;
 
   /// Null of a matrix without rows.
   std::shared_ptr<const Symbolic> find_pattern(const Space& space, const matrix_source& source) const;

@@ -50,28 +50,35 @@ struct FactorOptions : ShiftOptions {
   }
 
  protected:
+  /// `by_blocks`: without what solves with blocks do not have.
   template <class Visitor>
-  void describe_solve(Visitor& visit) {
-    visit("solve.method", solve.method, triangular_methods(),
-          "method of the triangular solves: levels, sync_free and host are exact, sweeps of jacobi and "
-          "approximate inverses (isai) are not, and need more iterations that cost less; default auto, the "
-          "exact method of the device");
+  void describe_solve(Visitor& visit, bool by_blocks = false) {
+    if (by_blocks)
+      visit("solve.method", solve.method, block_triangular_methods(),
+            "method of the triangular solves: levels and sync_free are exact, sweeps of jacobi are not, and "
+            "need more iterations that cost less; default auto, levels on a host and sync_free on a device");
+    else
+      visit("solve.method", solve.method, triangular_methods(),
+            "method of the triangular solves: levels, sync_free and host are exact, sweeps of jacobi and "
+            "approximate inverses (isai) are not, and need more iterations that cost less; default auto, the "
+            "exact method of the device");
     visit("solve.sweeps", solve.sweeps, 0, 1000000,
           "sweeps of solve.method jacobi; raise it where the solver needs too many iterations; default 3");
     visit("solve.tolerance", solve.tolerance, 0.0, 1.0,
           "tolerance by which the numeric phase fixes the number of sweeps of solve.method jacobi: the last "
           "sweep changes a vector by this part of the change of the first; solve.sweeps bounds the number; "
           "default 0, all solve.sweeps");
-    visit("solve.isai_power", solve.isai_power, 1, 1000,
-          "power of the triangle's pattern that the inverse of solve.method isai has; raise it where the "
-          "solver needs too many iterations; default 1");
+    if (!by_blocks)
+      visit("solve.isai_power", solve.isai_power, 1, 1000,
+            "power of the triangle's pattern that the inverse of solve.method isai has; raise it where the "
+            "solver needs too many iterations; default 1");
     visit("solve.max_polls", solve.max_polls, 0, std::int64_t(1) << 60,
           "polls of a row of solve.method sync_free for a value, after which one team solves the system; "
           "default 16777216");
-    visit(
-        "storage", solve.storage, storage_choices(),
-        "precision in which the factors are kept and applied; lower it where memory is short; default full, "
-        "the matrix's");
+    if (!by_blocks)
+      visit("storage", solve.storage, storage_choices(),
+            "precision in which the factors are kept and applied; lower it where memory is short; default "
+            "full, the matrix's");
   }
 };
 

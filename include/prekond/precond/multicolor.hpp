@@ -172,7 +172,7 @@ struct MulticolorBlockGsOptions {
 /// colours. A forward sweep is x <- (D + L)^-1 (b - U x), a backward one x <- (D + U)^-1 (b - L x), a
 /// symmetric one is both. Block rows of one colour do not depend on each other.
 ///
-/// D^-1 L and D^-1 U are kept by blocks, and D^-1: colours are the levels of BlockTriangularSolver's exact
+/// D^-1 L and D^-1 U are kept by blocks, and D^-1: colours are the levels of TriangularSolver's exact
 /// solves. A matrix by blocks (see MatrixSource) is read as it is, one by single rows is put into blocks.
 ///
 /// M is symmetric for `symmetric` and symmetric A, and then positive definite for SPD A; whether A is

@@ -36,6 +36,22 @@ inline std::vector<std::pair<std::string, TriangularMethod>> triangular_methods(
           {"isai", TriangularMethod::isai},           {"host", TriangularMethod::host}};
 }
 
+/// The methods that solve with a matrix of blocks, too.
+inline std::vector<std::pair<std::string, TriangularMethod>> block_triangular_methods() {
+  auto methods = triangular_methods();
+  methods.resize(4);
+  return methods;
+}
+
+/// The blocks of a triangle that is given by blocks.
+struct BlockShape {
+  int size = 0;     ///< b; 0: there are none, but single rows
+  int padding = 0;  ///< single rows that the last block row has less
+
+  std::int64_t single_rows(std::int64_t rows) const { return size > 0 ? rows * size - padding : rows; }
+  std::int64_t entries() const { return size > 0 ? std::int64_t(size) * size : 1; }  ///< of a block
+};
+
 /// Parameters of a triangular solve.
 struct TriangularOptions {
   TriangularMethod method = TriangularMethod::automatic;
@@ -69,7 +85,8 @@ struct TriangularOptions {
 };
 
 /// y = (I + N)^-1 S x for a strict triangle N and a diagonal matrix S, or S = I: the solve with a factor
-/// D + N' of an incomplete factorisation, where N = D^-1 N' and S = D^-1.
+/// D + N' of an incomplete factorisation, where N = D^-1 N' and S = D^-1. N may be of b x b blocks, and S
+/// block-diagonal then.
 ///
 /// Methods:
 /// - `levels`: the rows by levels (see level_schedule), a launch a level; levels of little work next to each
@@ -97,36 +114,47 @@ struct TriangularOptions {
 ///
 /// Columns >= num_rows (of other ranks) are skipped. For real scalars.
 ///
+/// By blocks there are `levels`, `sync_free` and `jacobi`, with the matrix's own precision; `automatic` is
+/// `sync_free` on any device. A lane group has a block row: each lane has one row of its b x (b len) strip of
+/// entries, and some of its columns; their sums are added in scratch. A thread of a host has a row. Where a
+/// host has one thread and N is a triangle in the rows' own order, the exact methods have the rows in that
+/// order, without levels; `automatic` with two threads too: one by this was faster than both by levels.
+///
 /// Cost: an application of nnz entries takes 2 nnz + 2 n operations a vector, with `jacobi` as many a sweep.
 /// The exact methods also take as many steps as there are levels: by launches some 3 us each, on a device
 /// without synchronisation some 1 us. Memory: N's pattern is shared with the caller, and so are the values of
 /// `sync_free` with the matrix's own precision, which also has 4 bytes a row, and 4 an entry where rows are
 /// short; `levels` keeps a copy of N in the order of the levels, 8 bytes an entry in addition to its value,
 /// `jacobi` the stored values, `isai` M. A workspace has one vector a column, for `jacobi` two with S, for
-/// `sync_free` none where rows are long.
+/// `sync_free` none where rows are long. By blocks the operations are 2 b^2 a block, the values are shared by
+/// all methods, and the workspaces are those of long rows.
 ///
 /// Entries of N or S that are not finite count as 0 and 1; entries beyond the range of `storage` are cut to
-/// its largest number, those below become 0. The report counts them.
+/// its largest number, those below become 0. The report counts them. Blocks have to be finite.
 ///
 /// Source: Li, Saad, J. Supercomput. 63 (2013), section 5.1; Liu, Li, Hogg, Duff, Vinter, Euro-Par 2016;
-/// Anzt, Chow, Dongarra, Euro-Par 2015 (sweeps).
+/// Anzt, Chow, Dongarra, Euro-Par 2015 (sweeps); Ma, Hu, Yuan, Liu, Math. Probl. Eng. 2021, equations (10)
+/// and (11) and algorithms 6 and 7 (blocks).
 template <class Scalar, class Space>
 class TriangularSolver {
  public:
   /// `owner`: whose solve it is, for messages. \throws OptionError for an option out of its range
   TriangularSolver(const std::string& owner, Triangle which, const TriangularOptions& options = {});
 
-  /// Begins anew, with N's pattern, which is kept. Finds the levels, where the method needs them. Fences.
-  /// \throws InputError where N has fewer columns than rows \pre sorted rows, of the strict triangle
-  void symbolic(const Space& space, const CsrGraph<Space>& n);
+  /// Begins anew, with N's pattern, which is kept, of single rows or of rows of blocks. Finds the levels,
+  /// where the method needs them. Fences. \throws InputError where N has fewer columns than rows, of blocks
+  /// another number; for a block size above 32 \throws OptionError for a method or a storage that blocks do
+  /// not have \pre sorted rows, of the strict triangle
+  void symbolic(const Space& space, const CsrGraph<Space>& n, const BlockShape& blocks = {});
   /// The same by levels that the caller has found. \throws InputError where they are of another number of
   /// rows \pre they are those of N, or of a pattern that has N's entries: each row is of a later level than
   /// those that it needs
-  void symbolic(const Space& space, const CsrGraph<Space>& n, const LevelSchedule<Space>& levels);
-  /// N's values, and S by its diagonal, or empty; may be called again. They may be kept: \pre they do not
-  /// change until the next call. Adds notes and breakdowns to the report. Fences. \throws std::logic_error
-  /// before `symbolic` \throws InputError for another number of values than N has entries, or of scales than
-  /// rows
+  void symbolic(const Space& space, const CsrGraph<Space>& n, const LevelSchedule<Space>& levels,
+                const BlockShape& blocks = {});
+  /// N's values, and S by its diagonal, or empty, blocks by columns; may be called again. They may be kept:
+  /// \pre they do not change until the next call. Adds notes and breakdowns to the report. Fences. \throws
+  /// std::logic_error before `symbolic` \throws InputError for another number of values than N has entries,
+  /// or of scales than rows
   void numeric(const Space& space, const Vector<Scalar, Space>& values, const Vector<Scalar, Space>& scale,
                Report& report);
 
@@ -151,7 +179,8 @@ class TriangularSolver {
   void apply(const Space& space, MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,
              Workspace& workspace) const;
 
-  std::int64_t num_rows() const { return m_graph.num_rows; }
+  /// Single rows.
+  std::int64_t num_rows() const { return m_blocks.single_rows(m_graph.num_rows); }
   /// Bytes of its data in addition to N's pattern.
   std::int64_t bytes() const;
   double flops() const;  ///< of an application to one vector
@@ -173,15 +202,20 @@ class TriangularSolver {
                  const std::shared_ptr<const Order>& order, const std::string& note, Report& report);
   std::string describe_sweeps() const;
   bool needs_levels() const;
-  void begin(const Space& space, const CsrGraph<Space>& n, const LevelSchedule<Space>* levels);
+  void begin(const Space& space, const CsrGraph<Space>& n, const BlockShape& blocks,
+             const LevelSchedule<Space>* levels);
+  void check_shape(const CsrGraph<Space>& n, const BlockShape& blocks) const;
   TriangularMethod exact_method(const LevelSchedule<Space>& levels) const;
   std::shared_ptr<const Order> find_order(const Space& space, const CsrGraph<Space>& n,
-                                          const LevelSchedule<Space>* known) const;
+                                          const BlockShape& blocks, const LevelSchedule<Space>* known) const;
+  std::shared_ptr<const Solve> exact_solve(const Space& space, const Factor& factor,
+                                           const std::shared_ptr<const Order>& order, Report& report) const;
 
   std::string m_owner;
   Triangle m_which;
   TriangularOptions m_options;
   CsrGraph<Space> m_graph;
+  BlockShape m_blocks;
   bool m_has_graph = false;
   std::shared_ptr<const Order> m_order;  ///< by levels, where a method needed them
   std::shared_ptr<Isai<Scalar, Space>> m_isai;

@@ -10,6 +10,7 @@
 #include "matrix/block_sizes.hpp"
 #include "precond/setup/breakdown_counter.hpp"
 #include "precond/setup/source_blocks.hpp"
+#include "precond/triangular/row_launches.hpp"
 
 namespace prekond::impl::block_gs {
 
@@ -78,6 +79,7 @@ void split(const Space& space, const SplitRow<Space>& rows, CsrGraph<Space>& gra
 /// D^-1, each block by a lane group.
 template <class Scalar, class Space>
 struct InvertDiagonal {
+  using Launch = LaunchTuning;
   static constexpr bool host = is_host_space<Space>;
   static constexpr int lanes = host ? 1 : 32;
   using LaneGroup = NativeLaneGroup<Space, typename Kokkos::TeamPolicy<Space>::member_type, lanes>;

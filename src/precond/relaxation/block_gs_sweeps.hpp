@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// The sweeps of Gauss-Seidel by blocks.
-#include <prekond/precond/block_triangular_solver.hpp>
 #include <prekond/precond/multicolor.hpp>
+#include <prekond/precond/triangular_solver.hpp>
 #include "matrix/bcsr_operator.hpp"
 
 #include "precond/relaxation/block_gs_kernels.hpp"
-#include "precond/triangular/blocks/diagonal_blocks.hpp"
+#include "precond/triangular/diagonal_blocks.hpp"
 
 #include <memory>
 #include <stdexcept>
@@ -43,12 +43,13 @@ class Sweeps {
     };
     m_lower = blocks(pattern.lower, lower);
     m_upper = blocks(pattern.upper, upper);
-    m_scale = block_triangular::diagonal_blocks(space, m_lower);
+    m_scale = triangular::diagonal_blocks(space, m_lower);
     m_scale.values = inverse;
     Report unused;
-    m_forward.symbolic(space, pattern.lower, b, pattern.padding, pattern.forward);
+    const BlockShape shape{b, pattern.padding};
+    m_forward.symbolic(space, pattern.lower, pattern.forward, shape);
     m_forward.numeric(space, lower, {}, unused);
-    m_backward.symbolic(space, pattern.upper, b, pattern.padding, pattern.backward);
+    m_backward.symbolic(space, pattern.upper, pattern.backward, shape);
     m_backward.numeric(space, upper, {}, unused);
     for (int sweep = 0; sweep < options.sweeps; ++sweep) {
       if (options.direction != SweepDirection::backward) m_halves.push_back(true);
@@ -115,10 +116,10 @@ class Sweeps {
   }
 
  private:
-  static BlockTriangularOptions by_levels() { return {.method = BlockTriangularMethod::levels}; }
+  static TriangularOptions by_levels() { return {.method = TriangularMethod::levels}; }
 
   Blocks m_lower, m_upper, m_scale;
-  BlockTriangularSolver<Scalar, Space> m_forward, m_backward;
+  TriangularSolver<Scalar, Space> m_forward, m_backward;
   std::vector<bool> m_halves;  ///< forward?
 };
 

@@ -6,7 +6,6 @@
 #include "core/instantiate.hpp"
 #include "precond/relaxation/block_gs_sweeps.hpp"
 #include "precond/setup/longest_row.hpp"
-#include "precond/triangular/blocks/row_launches.hpp"
 
 #include <string>
 
@@ -78,8 +77,8 @@ void MulticolorBlockGs<Scalar, Space>::numeric_step(const Space& space, const ma
   const auto inverse = allocate<Values>(space, "prekond::block_gs::inverse", a.num_block_rows * entries);
   const auto counter = impl::make_breakdown_counter(space, "prekond::block_gs::breakdowns");
   const block_gs::InvertDiagonal<Scalar, Space> invert(a, inverse, counter);
-  impl::block_rows::Launcher<block_gs::InvertDiagonal<Scalar, Space>, Space>(space, invert)
-      .all("prekond::block_gs::numeric::invert", a.num_block_rows);
+  impl::Launcher<block_gs::InvertDiagonal<Scalar, Space>, Space>(space, invert)
+      .range("prekond::block_gs::numeric::invert", {}, 0, a.num_block_rows);
   const auto scaled = [&](const CsrGraph<Space>& graph, const Vector<std::size_t, Space>& from) {
     const auto values = allocate<Values>(space, "prekond::block_gs::values", graph.nnz() * entries);
     Kokkos::parallel_for("prekond::block_gs::numeric::scale",

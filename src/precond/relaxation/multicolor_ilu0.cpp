@@ -4,10 +4,12 @@
 #include <prekond/precond/multicolor.hpp>
 
 #include "core/instantiate.hpp"
+#include "precond/factorization/ilu/ic_row.hpp"
+#include "precond/factorization/ilu/ilu_row.hpp"
 #include "precond/factorization/ilu/row_breakdowns.hpp"
-#include "precond/relaxation/factor_color.hpp"
 #include "precond/scaling/diagonal.hpp"
 #include "precond/triangular/grouped_sweeps.hpp"
+#include "precond/triangular/row_launches.hpp"
 
 #include <string>
 
@@ -32,15 +34,10 @@ void factor_colors(const Space& space, const GroupedTriangles<Space>& pattern,
   row.permutation = pattern.permutation;
   row.outcome = outcome;
   row.positive = positive;
-  constexpr int threads = is_host_space<Space> ? 1 : FactorTuning::team_threads / lanes;
-  constexpr std::int64_t rows_per_team = is_host_space<Space> ? 64 : threads;
+  const impl::Launcher<impl::FreeRow<Row<Scalar, Space, LaneGroup>>, Space> launcher(space, {row});
   for (int color = 0; color < pattern.num_groups; ++color) {
     const std::int64_t begin = pattern.group_ptrs[color], end = pattern.group_ptrs[color + 1];
-    if (begin == end) continue;
-    const int teams = static_cast<int>((end - begin + rows_per_team - 1) / rows_per_team);
-    Kokkos::parallel_for("prekond::multicolor_ilu0::numeric::factor_color",
-                         Kokkos::TeamPolicy<Space>(space, teams, threads, lanes),
-                         FactorColor<Row<Scalar, Space, LaneGroup>, Space>{row, begin, end, rows_per_team});
+    if (begin < end) launcher.range("prekond::multicolor_ilu0::numeric::factor_color", {}, begin, end);
   }
 }
 

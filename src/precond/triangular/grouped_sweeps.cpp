@@ -93,7 +93,7 @@ class StoredSweeps : public GroupedSweeps<Scalar, Space> {
   void run(const Space& space, const HalfSweep& half, const Vectors& vectors) const {
     const int count = static_cast<int>(m_groups.size());
     for (int k = 0; k < count; ++k) {
-      const LaunchOfGroups& group = m_groups[half.forward ? k : count - 1 - k];
+      const LevelGroup& group = m_groups[half.forward ? k : count - 1 - k];
       if (m_pattern->group_ptrs[group.first] == m_pattern->group_ptrs[group.last]) continue;
       if (group.merged)
         sweep_small_groups(space, half, vectors, group);
@@ -167,7 +167,7 @@ class StoredSweeps : public GroupedSweeps<Scalar, Space> {
   }
 
   void sweep_small_groups(const Space& space, const HalfSweep& half, const Vectors& vectors,
-                          const LaunchOfGroups& group) const {
+                          const LevelGroup& group) const {
     using Kernel = SweepSmallGroups<Value, Scalar, Space>;
     Kernel kernel{};
     const GroupedTriangles<Space>& pattern = *m_pattern;
@@ -185,7 +185,7 @@ class StoredSweeps : public GroupedSweeps<Scalar, Space> {
   Lost m_lost;  ///< before the values, which add to it
   std::string m_name, m_label, m_merged_label;
   std::shared_ptr<const GroupedTriangles<Space>> m_pattern;
-  std::vector<LaunchOfGroups> m_groups;
+  std::vector<LevelGroup> m_groups;
   std::vector<HalfSweep> m_half_sweeps;
   Vector<Value, Space> m_lower, m_upper;
   Vector<Scalar, Space> m_row_scale, m_pivots;

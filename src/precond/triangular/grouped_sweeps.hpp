@@ -6,6 +6,7 @@
 #include <prekond/core/preconditioner.hpp>
 #include <prekond/precond/setup_options.hpp>
 
+#include "precond/triangular/row_schedule.hpp"
 #include "precond/triangular/scaled_triangles.hpp"
 
 #include <memory>
@@ -49,30 +50,18 @@ struct SweepTuning {
   static constexpr int teams_of_host_thread = 4;  ///< of a group, at most
 };
 
-/// The groups of one launch.
-struct LaunchOfGroups {
-  int first = 0, last = 0;  ///< groups first .. last - 1
-  bool merged = false;      ///< small groups, by one team
-};
-
 template <class Space>
-std::vector<LaunchOfGroups> group_launches(const GroupedTriangles<Space>& pattern) {
+std::vector<LevelGroup> group_launches(const GroupedTriangles<Space>& pattern) {
   constexpr std::int64_t small =
       is_host_space<Space> ? SweepTuning::small_on_host : SweepTuning::small_on_device;
-  std::vector<LaunchOfGroups> launches;
-  for (int c = 0; c < pattern.num_groups; ++c) {
+  return merge_small(pattern.num_groups, [&](int c) {
     const auto entries = [&](const std::vector<std::size_t>& ptrs) {
       return static_cast<std::int64_t>(ptrs[c + 1] - ptrs[c]);
     };
-    const std::int64_t work = pattern.group_ptrs[c + 1] - pattern.group_ptrs[c] +
-                              entries(pattern.lower_ptrs) + entries(pattern.upper_ptrs);
-    const bool merged = work <= small;
-    if (merged && !launches.empty() && launches.back().merged)
-      launches.back().last = c + 1;
-    else
-      launches.push_back({c, c + 1, merged});
-  }
-  return launches;
+    return pattern.group_ptrs[c + 1] - pattern.group_ptrs[c] + entries(pattern.lower_ptrs) +
+               entries(pattern.upper_ptrs) <=
+           small;
+  });
 }
 
 /// The sweeps of a matrix in one precision.

@@ -5,7 +5,8 @@
 #include "core/instantiate.hpp"
 #include "pattern/levels/level_at.hpp"
 #include "precond/triangular/solve.hpp"
-#include "precond/triangular/sync_free_kernels.hpp"
+#include "precond/triangular/solve_block_row.hpp"
+#include "precond/triangular/solve_row.hpp"
 
 #include <stdexcept>
 
@@ -68,6 +69,31 @@ Vector<int, Space> places_of_columns(const Space& space, const CsrGraph<Space>& 
   return places;
 }
 
+FactorSchedule schedule_of(TriangularMethod method) {
+  if (method == TriangularMethod::automatic) return FactorSchedule::automatic;
+  return method == TriangularMethod::levels ? FactorSchedule::levels : FactorSchedule::sync_free;
+}
+
+/// Counts rows i with a column that is not below i, of an upper triangle not above.
+template <class Space>
+struct OutOfOrder {
+  CsrGraphView<Space> n;
+  bool is_lower;
+  KOKKOS_FUNCTION void operator()(std::int64_t i, std::int64_t& count) const {
+    const std::size_t begin = n.row_ptrs(i), end = n.row_ptrs(i + 1);
+    if (begin < end && (is_lower ? n.col_idxs(end - 1) >= i : n.col_idxs(begin) <= i)) ++count;
+  }
+};
+
+/// Whether N is a triangle in the rows' own order; a triangle by colours need not be. Fences.
+template <class Space>
+bool is_in_order(const Space& space, const CsrGraph<Space>& n, Triangle which) {
+  std::int64_t others = 0;
+  Kokkos::parallel_reduce("prekond::triangular::symbolic::in_order", Range<Space>(space, 0, n.num_rows),
+                          OutOfOrder<Space>{n, which == Triangle::lower}, others);
+  return others == 0;
+}
+
 }  // namespace
 
 void check_workspace(std::int64_t own_rows, std::size_t own_columns, std::int64_t rows, std::size_t columns,
@@ -81,29 +107,40 @@ void check_workspace(std::int64_t own_rows, std::size_t own_columns, std::int64_
 template <class Space>
 std::int64_t LevelOrder<Space>::bytes() const {
   if (pattern) return pattern->bytes();
-  const auto ints = levels.rows.span() + levels.level_ptrs.span() + chunks.bounds.span() + places.span();
-  return static_cast<std::int64_t>(ints * sizeof(int));
+  return schedule.bytes() + static_cast<std::int64_t>(places.span() * sizeof(int));
 }
 
 template <class Space>
-LevelOrderPointer<Space> make_level_order(const Space& space, const CsrGraph<Space>& n,
-                                          const LevelSchedule<Space>& levels, TriangularMethod method) {
+LevelOrder<Space> make_level_order(const Space& space, const CsrGraph<Space>& n,
+                                   const LevelSchedule<Space>& levels, TriangularMethod method) {
+  const int lanes = SyncFreeTuning::lanes(n.nnz(), n.num_rows);
   LevelOrder<Space> result;
-  result.levels = levels;
+  result.schedule =
+      make_row_schedule<Space>(space, levels, schedule_of(method), SyncFreeTuning::rows_per_chunk(lanes));
   if (method == TriangularMethod::levels) result.pattern = make_level_pattern<Space>(space, n, levels);
-  if (method == TriangularMethod::sync_free) {
-    const int lanes = SyncFreeTuning::lanes(n.nnz(), n.num_rows);
-    result.chunks = levels::make_chunks<Space>(space, levels,
-                                               SyncFreeTuning::rows_per_chunk(is_host_space<Space>, lanes));
-    if (lanes == 1) result.places = places_of_columns<Space>(space, n, levels);
-  }
-  return std::make_shared<const LevelOrder<Space>>(std::move(result));
+  if (method == TriangularMethod::sync_free && lanes == 1)
+    result.places = places_of_columns<Space>(space, n, levels);
+  return result;
 }
 
-#define PREKOND_LEVEL_ORDER(Space)                                                                \
-  template struct LevelOrder<Space>;                                                              \
-  template LevelOrderPointer<Space> make_level_order<Space>(const Space&, const CsrGraph<Space>&, \
-                                                            const LevelSchedule<Space>&, TriangularMethod);
+template <class Space>
+LevelOrder<Space> make_block_order(const Space& space, const CsrGraph<Space>& n, int block_size,
+                                   const LevelSchedule<Space>& levels, Triangle which,
+                                   TriangularMethod method) {
+  LevelOrder<Space> result;
+  result.schedule = make_row_schedule<Space>(
+      space, levels, schedule_of(method), LaunchTuning::team_lanes / BlockRowTuning::lanes_of(n, block_size));
+  if (is_host_space<Space> && is_in_order<Space>(space, n, which))
+    result.threads_in_order = method == TriangularMethod::automatic ? BlockRowTuning::threads_in_order : 1;
+  return result;
+}
+
+#define PREKOND_LEVEL_ORDER(Space)                                                                   \
+  template struct LevelOrder<Space>;                                                                 \
+  template LevelOrder<Space> make_level_order<Space>(const Space&, const CsrGraph<Space>&,           \
+                                                     const LevelSchedule<Space>&, TriangularMethod); \
+  template LevelOrder<Space> make_block_order<Space>(                                                \
+      const Space&, const CsrGraph<Space>&, int, const LevelSchedule<Space>&, Triangle, TriangularMethod);
 PREKOND_INSTANTIATE_SPACES(PREKOND_LEVEL_ORDER)
 
 }  // namespace prekond::impl::triangular

@@ -5,30 +5,16 @@
 #include "core/instantiate.hpp"
 
 namespace prekond::impl {
-namespace {
-
-std::vector<LevelGroup> group_levels(const std::vector<int>& level_ptrs, int small) {
-  std::vector<LevelGroup> groups;
-  for (int k = 0; k + 1 < static_cast<int>(level_ptrs.size()); ++k) {
-    const bool merged = level_ptrs[k + 1] - level_ptrs[k] <= small;
-    if (merged && !groups.empty() && groups.back().merged)
-      groups.back().last = k + 1;
-    else
-      groups.push_back({k, k + 1, merged});
-  }
-  return groups;
-}
-
-}  // namespace
-
 template <class Space>
 RowSchedule<Space> make_row_schedule(const Space& space, const LevelSchedule<Space>& levels,
                                      FactorSchedule how, int rows_per_chunk) {
   RowSchedule<Space> result;
   result.levels = levels;
+  const std::vector<int>& ptrs = result.levels.host_level_ptrs;
+  constexpr int small =
+      is_host_space<Space> ? ScheduleTuning::small_on_host : ScheduleTuning::small_on_device;
   result.groups =
-      group_levels(levels.host_level_ptrs,
-                   is_host_space<Space> ? ScheduleTuning::small_on_host : ScheduleTuning::small_on_device);
+      merge_small(static_cast<int>(ptrs.size()) - 1, [&](int k) { return ptrs[k + 1] - ptrs[k] <= small; });
   result.how = how;
   if (how == FactorSchedule::automatic)
     result.how = is_host_space<Space> ? FactorSchedule::levels : FactorSchedule::sync_free;

@@ -26,6 +26,20 @@ struct LevelGroup {
   bool merged = false;      ///< small ones, by one team
 };
 
+/// Groups 0 .. count - 1 as launches: those next to each other that are small make one.
+template <class IsSmall>
+std::vector<LevelGroup> merge_small(int count, const IsSmall& is_small) {
+  std::vector<LevelGroup> launches;
+  for (int k = 0; k < count; ++k) {
+    const bool merged = is_small(k);
+    if (merged && !launches.empty() && launches.back().merged)
+      launches.back().last = k + 1;
+    else
+      launches.push_back({k, k + 1, merged});
+  }
+  return launches;
+}
+
 /// Which rows are worked on when. \see FactorSchedule
 template <class Space>
 struct RowSchedule {

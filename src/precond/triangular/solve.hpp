@@ -5,8 +5,8 @@
 #include <prekond/precond/isai.hpp>
 #include <prekond/precond/triangular_solver.hpp>
 
-#include "pattern/levels/chunks.hpp"
 #include "precond/triangular/grouped_triangles.hpp"
+#include "precond/triangular/row_schedule.hpp"
 #include "precond/triangular/try_sweeps.hpp"
 
 #include <memory>
@@ -22,9 +22,17 @@ struct Factor {
   std::string owner;
   Triangle which;
   CsrGraph<Space> graph;
+  BlockShape blocks;  ///< of `graph`
   Vector<Scalar, Space> values;
   Vector<Scalar, Space> scale;  ///< empty: S = I
+
+  std::int64_t num_rows() const { return blocks.single_rows(graph.num_rows); }
 };
+
+template <class Scalar, class Space>
+class Solve;
+template <class Scalar, class Space>
+using SolvePointer = std::shared_ptr<const Solve<Scalar, Space>>;
 
 template <class Scalar, class Space>
 class Solve {
@@ -38,32 +46,39 @@ class Solve {
   virtual double flops() const = 0;
   /// The changes of the sweeps when they were tried; null where there are none.
   virtual const Changes* changes() const { return nullptr; }
+  /// The same solve with at least `least` sweeps, up to options.sweeps; null where there are none. Fences.
+  virtual SolvePointer<Scalar, Space> with_more_sweeps(const Space&, const TriangularOptions&, int) const {
+    return nullptr;
+  }
 };
 
-template <class Scalar, class Space>
-using SolvePointer = std::shared_ptr<const Solve<Scalar, Space>>;
 template <class Space>
 using LevelPattern = std::shared_ptr<const sweeps::GroupedTriangles<Space>>;
 
-/// N's rows by levels, and the data that an exact method derives from them.
+/// The schedule of N's rows, and the data that an exact method derives from it.
 template <class Space>
 struct LevelOrder {
-  LevelSchedule<Space> levels;
-  LevelPattern<Space> pattern;         ///< of `levels`: N in their order
-  impl::levels::Chunks<Space> chunks;  ///< of `sync_free`
-  /// For `sync_free` with short rows, the places in `levels.rows` of N's columns, so that rows next to each
+  RowSchedule<Space> schedule;
+  LevelPattern<Space> pattern;  ///< of single rows by `levels`: N in their order
+  /// For `sync_free` with short rows, the places in the levels of N's columns, so that rows next to each
   /// other there look for values next to each other; -1 of other ranks.
   Vector<int, Space> places;
+  /// For blocks: up to this number of threads one of a host has all rows, in their order.
+  int threads_in_order = 0;
 
   std::int64_t bytes() const;
 };
 template <class Space>
 using LevelOrderPointer = std::shared_ptr<const LevelOrder<Space>>;
 
-/// For one of the exact methods. Fences.
+/// For one of the exact methods, of single rows or of blocks. Fences.
 template <class Space>
-LevelOrderPointer<Space> make_level_order(const Space& space, const CsrGraph<Space>& n,
-                                          const LevelSchedule<Space>& levels, TriangularMethod method);
+LevelOrder<Space> make_level_order(const Space& space, const CsrGraph<Space>& n,
+                                   const LevelSchedule<Space>& levels, TriangularMethod method);
+template <class Space>
+LevelOrder<Space> make_block_order(const Space& space, const CsrGraph<Space>& n, int block_size,
+                                   const LevelSchedule<Space>& levels, Triangle which,
+                                   TriangularMethod method);
 
 /// N and S in the order of the levels.
 template <class Scalar, class Space>
@@ -81,20 +96,19 @@ SolvePointer<Scalar, Space> make_level_solve(const Space& space, const Factor<Sc
 
 template <class Scalar, class Space>
 SolvePointer<Scalar, Space> make_sync_free_solve(const Space& space, const Factor<Scalar, Space>& factor,
-                                                 const LevelOrderPointer<Space>& order,
-                                                 const TriangularOptions& options,
+                                                 const LevelOrderPointer<Space>& order, Storage storage,
                                                  std::vector<std::string>& notes);
+
+/// Exactly, by rows of blocks, in the schedule of `order`.
+template <class Scalar, class Space>
+SolvePointer<Scalar, Space> make_block_row_solve(const Space& space, const Factor<Scalar, Space>& factor,
+                                                 const LevelOrderPointer<Space>& order);
 
 /// By as many sweeps as the options tell, or with a tolerance a fixed vector, on which they are tried.
 /// Fences, with a tolerance after each sweep.
 template <class Scalar, class Space>
 SolvePointer<Scalar, Space> make_jacobi_solve(const Space& space, const Factor<Scalar, Space>& factor,
                                               const TriangularOptions& options);
-/// The same solve with at least `least` sweeps. Fences. \pre `solve` is by make_jacobi_solve, and least <=
-/// options.sweeps
-template <class Scalar, class Space>
-SolvePointer<Scalar, Space> with_more_sweeps(const Space& space, const SolvePointer<Scalar, Space>& solve,
-                                             const TriangularOptions& options, int least);
 
 /// Runs the numeric phase of `isai`. Its notes and breakdowns go to the report.
 template <class Scalar, class Space>

@@ -2,9 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/matrix/impl/own_columns.hpp>
 #include <prekond/precond/impl/stored_matrix.hpp>
+#include "matrix/bcsr_operator.hpp"
 #include "matrix/filter_entries.hpp"
 
 #include "core/instantiate.hpp"
+#include "precond/setup/longest_row.hpp"
+#include "precond/triangular/diagonal_blocks.hpp"
 #include "precond/triangular/solve.hpp"
 
 #include <algorithm>
@@ -13,97 +16,154 @@ namespace prekond::impl::triangular {
 namespace {
 
 template <class Scalar, class Space>
-using OwnMatrix = typename StoredMatrix<Scalar, Space>::matrix_type;
-
-template <class Scalar, class Space>
 struct JacobiWorkspace : Workspace {
   MultiVector<Scalar, Space> source;  ///< S x; without rows where S = I
   MultiVector<Scalar, Space> other;   ///< takes turns with y
 };
 
+/// N and S by single rows.
 template <class Scalar, class Space>
+struct RowsOfFactor {
+  using Const = MultiVectorView<const Scalar, Space>;
+  using Vectors = MultiVectorView<Scalar, Space>;
+  using Matrix = typename StoredMatrix<Scalar, Space>::matrix_type;
+
+  Vector<Scalar, Space> scale;
+  StoredMatrix<Scalar, Space> n;
+
+  RowsOfFactor(const Space& space, const Factor<Scalar, Space>& factor, Storage storage)
+      : scale(factor.scale) {
+    Matrix matrix(factor.graph.num_rows, factor.graph.num_cols, factor.graph.row_ptrs, factor.graph.col_idxs,
+                  factor.values);
+    if (matrix.num_cols > matrix.num_rows) {
+      const auto own = filter_entries<Scalar, Space>(space, matrix, IsOwnColumn<Scalar, Space>{matrix});
+      matrix = Matrix(matrix.num_rows, matrix.num_rows, own.row_ptrs, own.col_idxs, own.values);
+    }
+    n = StoredMatrix<Scalar, Space>(space, matrix, {storage, MatrixFormat::automatic});
+  }
+  void multiply_scale(const Space& space, Const x, Vectors y) const {
+    scale_vectors<Scalar, Space>(space, scale, x, y);
+  }
+  void recurrence(const Space& space, const RecurrenceStep<Scalar>& step, Const x, Const b, Vectors y) const {
+    n.multiply_recurrence(space, step, x, b, y);
+  }
+  std::int64_t bytes() const { return n.bytes() + static_cast<std::int64_t>(scale.span() * sizeof(Scalar)); }
+  double sweep_flops() const { return 2 * static_cast<double>(n.nnz()) + static_cast<double>(n.num_rows()); }
+  double scale_flops() const { return static_cast<double>(scale.extent(0)); }
+};
+
+/// N and S by blocks.
+template <class Scalar, class Space>
+struct BlocksOfFactor {
+  using Const = MultiVectorView<const Scalar, Space>;
+  using Vectors = MultiVectorView<Scalar, Space>;
+  using Blocks = BcsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>;
+
+  Vector<Scalar, Space> scale;
+  Blocks n, s;
+
+  BlocksOfFactor(const Space& space, const Factor<Scalar, Space>& factor, Storage)
+      : scale(factor.scale),
+        n(factor.blocks.size, BlockOrder::by_columns, factor.graph.num_rows, factor.graph.num_rows,
+          factor.graph.row_ptrs, factor.graph.col_idxs, factor.values, factor.blocks.padding) {
+    n.longest_row = longest_row<Space>(space, n.row_ptrs).length;
+    if (scale.extent(0) == 0) return;
+    s = diagonal_blocks(space, n);
+    s.values = scale;
+  }
+  void multiply_scale(const Space& space, Const x, Vectors y) const {
+    bcsr_recurrence<Scalar, Space>(space, {}, s, x, {}, y);
+  }
+  void recurrence(const Space& space, const RecurrenceStep<Scalar>& step, Const x, Const b, Vectors y) const {
+    bcsr_recurrence<Scalar, Space>(space, step, n, x, b, y);
+  }
+  std::int64_t bytes() const {
+    return static_cast<std::int64_t>(s.row_ptrs.span() * sizeof(std::size_t) +
+                                     s.col_idxs.span() * sizeof(int));
+  }
+  double sweep_flops() const { return 2 * static_cast<double>(n.values.extent(0)); }
+  double scale_flops() const { return 2 * static_cast<double>(scale.extent(0)); }
+};
+
+/// `Rows`: RowsOfFactor or BlocksOfFactor.
+template <class Rows, class Scalar, class Space>
 class JacobiSolve : public Solve<Scalar, Space> {
  public:
+  using Owned = MultiVector<Scalar, Space>;
   using Const = MultiVectorView<const Scalar, Space>;
   using Vectors = MultiVectorView<Scalar, Space>;
 
-  JacobiSolve(const Space& space, const Factor<Scalar, Space>& factor, Storage storage)
-      : m_owner(factor.owner), m_scale(factor.scale) {
-    OwnMatrix<Scalar, Space> n(factor.graph.num_rows, factor.graph.num_cols, factor.graph.row_ptrs,
-                               factor.graph.col_idxs, factor.values);
-    if (n.num_cols > n.num_rows) {
-      const auto own = filter_entries<Scalar, Space>(space, n, IsOwnColumn<Scalar, Space>{n});
-      n = OwnMatrix<Scalar, Space>(n.num_rows, n.num_rows, own.row_ptrs, own.col_idxs, own.values);
-    }
-    m_n = StoredMatrix<Scalar, Space>(space, n, {storage, MatrixFormat::automatic});
+  JacobiSolve(const Space& space, const Factor<Scalar, Space>& factor, const TriangularOptions& options)
+      : m_owner(factor.owner),
+        m_num_rows(factor.num_rows()),
+        m_most(static_cast<int>(std::min<std::int64_t>(options.sweeps, factor.graph.num_rows))),
+        m_rows(space, factor, options.storage) {
+    fix_sweeps(space, options, 0);
   }
 
   std::unique_ptr<Workspace> make_workspace(const Space& space, int num_vectors) const override {
-    using Owned = MultiVector<Scalar, Space>;
     auto workspace = std::make_unique<JacobiWorkspace<Scalar, Space>>();
     workspace->source = allocate<Owned>(space, "prekond::triangular::apply::source",
-                                        m_scale.extent(0) > 0 ? m_n.num_rows() : 0, num_vectors);
-    workspace->other =
-        allocate<Owned>(space, "prekond::triangular::apply::other", m_n.num_rows(), num_vectors);
+                                        has_scale() ? m_num_rows : 0, num_vectors);
+    workspace->other = allocate<Owned>(space, "prekond::triangular::apply::other", m_num_rows, num_vectors);
     return workspace;
   }
 
+  /// The last sweep writes y.
   void apply(const Space& space, Const x, Vectors y, Workspace& workspace) const override {
     const auto& own = static_cast<const JacobiWorkspace<Scalar, Space>&>(workspace);
-    sweep(space, x, y, own);
-  }
-
-  /// Fixes the number of sweeps, see try_sweeps: at most the options'.
-  void fix_sweeps(const Space& space, const TriangularOptions& options, int least) {
-    // N is nilpotent: after as many sweeps as there are rows further ones would change nothing.
-    const int most = static_cast<int>(std::min<std::int64_t>(options.sweeps, m_n.num_rows()));
-    m_changes = try_sweeps<Scalar, Space>(
-        space, m_n.num_rows(), most, options.tolerance, least,
-        [&](const Vectors& x) {
-          if (m_scale.extent(0) > 0) scale_vectors<Scalar, Space>(space, m_scale, x, x);
-        },
-        [&](const Const& source, const Const& from, const Vectors& to) {
-          m_n.multiply_recurrence(space, {.product = -1, .source = 1}, from, source, to);
-        });
-    m_sweeps = m_changes.sweeps;
-  }
-  const Changes* changes() const override { return &m_changes; }
-
-  std::int64_t bytes() const override {
-    return m_n.bytes() + static_cast<std::int64_t>(m_scale.span() * sizeof(Scalar));
-  }
-  double flops() const override {
-    const auto n = static_cast<double>(m_n.num_rows());
-    return m_sweeps * (2 * static_cast<double>(m_n.nnz()) + n) + (m_scale.extent(0) > 0 ? n : 0);
-  }
-
- private:
-  /// The last sweep writes y.
-  void sweep(const Space& space, Const x, Vectors y, const JacobiWorkspace<Scalar, Space>& own) const {
     const std::size_t count = x.extent(1);
-    const Vectors other = columns_of<Scalar, Space>(own.other, m_n.num_rows(), count, m_owner);
+    const Vectors other = columns_of<Scalar, Space>(own.other, m_num_rows, count, m_owner);
+    const int sweeps = m_changes.sweeps;
     Const source = x;
-    if (m_scale.extent(0) > 0) {
-      const Vectors to =
-          m_sweeps == 0 ? y : columns_of<Scalar, Space>(own.source, m_n.num_rows(), count, m_owner);
-      scale_vectors<Scalar, Space>(space, m_scale, x, to);
+    if (has_scale()) {
+      const Vectors to = sweeps == 0 ? y : columns_of<Scalar, Space>(own.source, m_num_rows, count, m_owner);
+      m_rows.multiply_scale(space, x, to);
       source = to;
-    } else if (m_sweeps == 0) {
+    } else if (sweeps == 0) {
       Kokkos::deep_copy(space, y, x);
     }
     Const from = source;
-    for (int k = 1; k <= m_sweeps; ++k) {
-      const Vectors to = (m_sweeps - k) % 2 == 0 ? y : other;
-      m_n.multiply_recurrence(space, {.product = -1, .source = 1}, from, source, to);
+    for (int k = 1; k <= sweeps; ++k) {
+      const Vectors to = (sweeps - k) % 2 == 0 ? y : other;
+      m_rows.recurrence(space, {.product = -1, .source = 1}, from, source, to);
       from = to;
     }
   }
 
+  SolvePointer<Scalar, Space> with_more_sweeps(const Space& space, const TriangularOptions& options,
+                                               int least) const override {
+    const auto result = std::make_shared<JacobiSolve>(*this);
+    result->fix_sweeps(space, options, least);
+    return result;
+  }
+  const Changes* changes() const override { return &m_changes; }
+  std::int64_t bytes() const override { return m_rows.bytes(); }
+  double flops() const override { return m_changes.sweeps * m_rows.sweep_flops() + m_rows.scale_flops(); }
+
+ private:
+  bool has_scale() const { return m_rows.scale.extent(0) > 0; }
+
+  /// Fixes the number of sweeps, see try_sweeps.
+  void fix_sweeps(const Space& space, const TriangularOptions& options, int least) {
+    m_changes = try_sweeps<Scalar, Space>(
+        space, m_num_rows, m_most, options.tolerance, least,
+        [&](const Owned& x) {
+          if (!has_scale()) return x;
+          const auto scaled = allocate<Owned>(space, "prekond::triangular::numeric::scaled", m_num_rows, 1);
+          m_rows.multiply_scale(space, x, scaled);
+          return scaled;
+        },
+        [&](const Const& source, const Const& from, const Vectors& to) {
+          m_rows.recurrence(space, {.product = -1, .source = 1}, from, source, to);
+        });
+  }
+
   std::string m_owner;
-  Vector<Scalar, Space> m_scale;
-  int m_sweeps = 0;
+  std::int64_t m_num_rows;
+  int m_most;  ///< N is nilpotent: after as many sweeps as there are rows further ones would change nothing
+  Rows m_rows;
   Changes m_changes;
-  StoredMatrix<Scalar, Space> m_n;
 };
 
 }  // namespace
@@ -111,25 +171,16 @@ class JacobiSolve : public Solve<Scalar, Space> {
 template <class Scalar, class Space>
 SolvePointer<Scalar, Space> make_jacobi_solve(const Space& space, const Factor<Scalar, Space>& factor,
                                               const TriangularOptions& options) {
-  const auto result = std::make_shared<JacobiSolve<Scalar, Space>>(space, factor, options.storage);
-  result->fix_sweeps(space, options, 0);
-  return result;
+  if (factor.blocks.size > 0)
+    return std::make_shared<const JacobiSolve<BlocksOfFactor<Scalar, Space>, Scalar, Space>>(space, factor,
+                                                                                             options);
+  return std::make_shared<const JacobiSolve<RowsOfFactor<Scalar, Space>, Scalar, Space>>(space, factor,
+                                                                                         options);
 }
 
-template <class Scalar, class Space>
-SolvePointer<Scalar, Space> with_more_sweeps(const Space& space, const SolvePointer<Scalar, Space>& solve,
-                                             const TriangularOptions& options, int least) {
-  const auto result =
-      std::make_shared<JacobiSolve<Scalar, Space>>(static_cast<const JacobiSolve<Scalar, Space>&>(*solve));
-  result->fix_sweeps(space, options, least);
-  return result;
-}
-
-#define PREKOND_JACOBI_SOLVE(Scalar, Space)                                  \
-  template SolvePointer<Scalar, Space> make_jacobi_solve<Scalar, Space>(     \
-      const Space&, const Factor<Scalar, Space>&, const TriangularOptions&); \
-  template SolvePointer<Scalar, Space> with_more_sweeps<Scalar, Space>(      \
-      const Space&, const SolvePointer<Scalar, Space>&, const TriangularOptions&, int);
+#define PREKOND_JACOBI_SOLVE(Scalar, Space)                              \
+  template SolvePointer<Scalar, Space> make_jacobi_solve<Scalar, Space>( \
+      const Space&, const Factor<Scalar, Space>&, const TriangularOptions&);
 PREKOND_INSTANTIATE(PREKOND_JACOBI_SOLVE)
 
 }  // namespace prekond::impl::triangular

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/core/error.hpp>
+#include <prekond/matrix/bcsr_matrix.hpp>
 #include <prekond/precond/triangular_solver.hpp>
 
 #include "core/instantiate.hpp"
@@ -56,31 +57,49 @@ bool TriangularSolver<Scalar, Space>::needs_levels() const {
 }
 
 template <class Scalar, class Space>
-void TriangularSolver<Scalar, Space>::symbolic(const Space& space, const CsrGraph<Space>& n) {
-  begin(space, n, nullptr);
+void TriangularSolver<Scalar, Space>::symbolic(const Space& space, const CsrGraph<Space>& n,
+                                               const BlockShape& blocks) {
+  begin(space, n, blocks, nullptr);
 }
 
 template <class Scalar, class Space>
 void TriangularSolver<Scalar, Space>::symbolic(const Space& space, const CsrGraph<Space>& n,
-                                               const LevelSchedule<Space>& levels) {
+                                               const LevelSchedule<Space>& levels, const BlockShape& blocks) {
   if (levels.num_rows() != n.num_rows)
     throw InputError(m_owner + ": the levels are of " + std::to_string(levels.num_rows()) +
                      " rows, the triangle has " + std::to_string(n.num_rows));
-  begin(space, n, &levels);
+  begin(space, n, blocks, &levels);
+}
+
+template <class Scalar, class Space>
+void TriangularSolver<Scalar, Space>::check_shape(const CsrGraph<Space>& n, const BlockShape& blocks) const {
+  if (n.num_cols < n.num_rows)
+    throw InputError(m_owner + ": the triangle is " + std::to_string(n.num_rows) + " x " +
+                     std::to_string(n.num_cols) + "; it has to have a column for each row");
+  if (blocks.size == 0) return;
+  if (n.num_cols != n.num_rows)
+    throw InputError(m_owner + ": the triangle has " + std::to_string(n.num_rows) + " x " +
+                     std::to_string(n.num_cols) + " blocks; it has to be square");
+  if (blocks.size < 0 || blocks.size > largest_block_size)
+    throw InputError(m_owner + ": a block size of " + std::to_string(blocks.size) + "; it is from 1 to " +
+                     std::to_string(largest_block_size));
+  if (m_options.method == TriangularMethod::isai || m_options.method == TriangularMethod::host ||
+      m_options.storage != Storage::full)
+    throw OptionError(m_owner + ": the methods isai and host, and other storages than full, are for " +
+                      "triangles of single rows; this one is of blocks");
 }
 
 template <class Scalar, class Space>
 void TriangularSolver<Scalar, Space>::begin(const Space& space, const CsrGraph<Space>& n,
-                                            const LevelSchedule<Space>* levels) {
-  if (n.num_cols < n.num_rows)
-    throw InputError(m_owner + ": the triangle is " + std::to_string(n.num_rows) + " x " +
-                     std::to_string(n.num_cols) + "; it has to have a column for each row");
+                                            const BlockShape& blocks, const LevelSchedule<Space>* levels) {
+  check_shape(n, blocks);
   std::shared_ptr<const Order> order;
   std::shared_ptr<Isai<Scalar, Space>> isai;
-  if (n.num_rows > 0 && needs_levels()) order = find_order(space, n, levels);
+  if (n.num_rows > 0 && needs_levels()) order = find_order(space, n, blocks, levels);
   if (n.num_rows > 0 && m_options.method == TriangularMethod::isai)
     isai = std::make_shared<Isai<Scalar, Space>>(isai_options(m_which, m_options));
   m_graph = n;
+  m_blocks = blocks;
   m_has_graph = true;
   m_order = order;
   m_isai = isai;
@@ -92,9 +111,18 @@ void TriangularSolver<Scalar, Space>::begin(const Space& space, const CsrGraph<S
 
 template <class Scalar, class Space>
 std::shared_ptr<const impl::triangular::LevelOrder<Space>> TriangularSolver<Scalar, Space>::find_order(
-    const Space& space, const CsrGraph<Space>& n, const LevelSchedule<Space>* known) const {
+    const Space& space, const CsrGraph<Space>& n, const BlockShape& blocks,
+    const LevelSchedule<Space>* known) const {
+  const bool by_auto =
+      m_options.method != TriangularMethod::levels && m_options.method != TriangularMethod::sync_free;
   const auto levels = known != nullptr ? *known : level_schedule<Space>(space, n, m_which);
-  return impl::triangular::make_level_order<Space>(space, n, levels, exact_method(levels));
+  Order order = blocks.size > 0
+                    ? impl::triangular::make_block_order<Space>(
+                          space, n, blocks.size, levels, m_which,
+                          by_auto ? TriangularMethod::automatic : m_options.method)
+                    : impl::triangular::make_level_order<Space>(space, n, levels, exact_method(levels));
+  order.schedule.most_polls = m_options.max_polls;
+  return std::make_shared<const Order>(std::move(order));
 }
 
 template <class Scalar, class Space>
@@ -110,14 +138,15 @@ impl::triangular::Factor<Scalar, Space> TriangularSolver<Scalar, Space>::checked
     const Space& space, const Vector<Scalar, Space>& values, const Vector<Scalar, Space>& scale,
     Report& report) const {
   if (!m_has_graph) throw std::logic_error(m_owner + ": numeric before symbolic");
-  if (static_cast<std::int64_t>(values.extent(0)) != m_graph.nnz())
+  if (static_cast<std::int64_t>(values.extent(0)) != m_graph.nnz() * m_blocks.entries())
     throw InputError(m_owner + ": there are " + std::to_string(values.extent(0)) + " values for " +
-                     std::to_string(m_graph.nnz()) + " entries");
-  if (scale.extent(0) > 0 && static_cast<std::int64_t>(scale.extent(0)) != m_graph.num_rows)
+                     std::to_string(m_graph.nnz()) + (m_blocks.size > 0 ? " blocks" : " entries"));
+  if (scale.extent(0) > 0 &&
+      static_cast<std::int64_t>(scale.extent(0)) != m_graph.num_rows * m_blocks.entries())
     throw InputError(m_owner + ": there are " + std::to_string(scale.extent(0)) + " scales for " +
-                     std::to_string(m_graph.num_rows) + " rows");
-  const Factor factor{m_owner, m_which, m_graph, values, scale};
-  if (m_graph.num_rows == 0) return factor;
+                     std::to_string(m_graph.num_rows) + (m_blocks.size > 0 ? " block rows" : " rows"));
+  const Factor factor{m_owner, m_which, m_graph, m_blocks, values, scale};
+  if (m_graph.num_rows == 0 || m_blocks.size > 0) return factor;
   return impl::triangular::finite_factor<Scalar, Space>(space, factor, report);
 }
 
@@ -150,17 +179,28 @@ void TriangularSolver<Scalar, Space>::numeric(const Space& space, const Vector<S
     note = divergence(*solve->changes());
     if (!note.empty()) solve = nullptr;
   }
-  const bool is_exact = solve == nullptr;
-  auto order = m_order;
-  if (is_exact && !order) order = find_order(space, m_graph, nullptr);
-  const TriangularMethod method = is_exact ? exact_method(order->levels) : m_options.method;
-  if (method == TriangularMethod::levels)
-    solve = solves::make_level_solve<Scalar, Space>(space, factor, order->pattern, m_options.storage,
-                                                    report.notes);
-  if (method == TriangularMethod::sync_free)
-    solve = solves::make_sync_free_solve<Scalar, Space>(space, factor, order, m_options, report.notes);
+  std::shared_ptr<const Order> order;
+  TriangularMethod method = m_options.method;
+  if (!solve) {
+    order = m_order ? m_order : find_order(space, m_graph, m_blocks, nullptr);
+    method = order->schedule.how == FactorSchedule::levels ? TriangularMethod::levels
+                                                           : TriangularMethod::sync_free;
+    solve = exact_solve(space, factor, order, report);
+  }
   space.fence("prekond::triangular::numeric");  // temporaries are freed
   set_solve(solve, method, order, note, report);
+}
+
+template <class Scalar, class Space>
+std::shared_ptr<const impl::triangular::Solve<Scalar, Space>> TriangularSolver<Scalar, Space>::exact_solve(
+    const Space& space, const Factor& factor, const std::shared_ptr<const Order>& order,
+    Report& report) const {
+  namespace solves = impl::triangular;
+  const Storage storage = m_options.storage;
+  if (m_blocks.size > 0) return solves::make_block_row_solve<Scalar, Space>(space, factor, order);
+  if (order->pattern)
+    return solves::make_level_solve<Scalar, Space>(space, factor, order->pattern, storage, report.notes);
+  return solves::make_sync_free_solve<Scalar, Space>(space, factor, order, storage, report.notes);
 }
 
 template <class Scalar, class Space>
@@ -183,7 +223,7 @@ template <class Scalar, class Space>
 bool TriangularSolver<Scalar, Space>::raise_sweeps(const Space& space, int least, Report& report) {
   if (!m_solve || m_method != TriangularMethod::jacobi)
     throw std::logic_error(m_owner + ": raise_sweeps of another method than jacobi");
-  const auto solve = impl::triangular::with_more_sweeps<Scalar, Space>(space, m_solve, m_options, least);
+  const auto solve = m_solve->with_more_sweeps(space, m_options, least);
   if (!divergence(*solve->changes()).empty()) return false;
   const std::string before = description();
   m_solve = solve;
@@ -194,7 +234,7 @@ bool TriangularSolver<Scalar, Space>::raise_sweeps(const Space& space, int least
 template <class Scalar, class Space>
 std::unique_ptr<Workspace> TriangularSolver<Scalar, Space>::make_workspace(const Space& space,
                                                                            int num_vectors) const {
-  if (m_graph.num_rows == 0) return std::make_unique<Workspace>();
+  if (m_has_graph && m_graph.num_rows == 0) return std::make_unique<Workspace>();
   if (!m_solve) throw std::logic_error(m_owner + ": make_workspace before numeric");
   return m_solve->make_workspace(space, num_vectors);
 }
@@ -202,11 +242,11 @@ std::unique_ptr<Workspace> TriangularSolver<Scalar, Space>::make_workspace(const
 template <class Scalar, class Space>
 void TriangularSolver<Scalar, Space>::apply(const Space& space, MultiVectorView<const Scalar, Space> x,
                                             MultiVectorView<Scalar, Space> y, Workspace& workspace) const {
-  if (static_cast<std::int64_t>(x.extent(0)) != m_graph.num_rows || y.extent(0) != x.extent(0) ||
+  if (static_cast<std::int64_t>(x.extent(0)) != num_rows() || y.extent(0) != x.extent(0) ||
       x.extent(1) != y.extent(1))
     throw InputError(m_owner + ": x is " + std::to_string(x.extent(0)) + " x " + std::to_string(x.extent(1)) +
                      " and y " + std::to_string(y.extent(0)) + " x " + std::to_string(y.extent(1)) +
-                     "; both have to have " + std::to_string(m_graph.num_rows) + " rows");
+                     "; both have to have " + std::to_string(num_rows()) + " rows");
   if (x.size() == 0) return;
   if (!m_solve) throw std::logic_error(m_owner + ": apply before numeric");
   m_solve->apply(space, x, y, workspace);
@@ -224,7 +264,7 @@ double TriangularSolver<Scalar, Space>::flops() const {
 
 template <class Scalar, class Space>
 int TriangularSolver<Scalar, Space>::num_levels() const {
-  return m_order ? m_order->levels.num_levels() : 0;
+  return m_order ? m_order->schedule.levels.num_levels() : 0;
 }
 
 template <class Scalar, class Space>
@@ -249,12 +289,13 @@ std::string TriangularSolver<Scalar, Space>::description() const {
   if (m_order) {
     const std::int64_t levels = std::max(1, num_levels());
     text += ", " + std::to_string(levels) + (levels == 1 ? " level of " : " levels of ") +
-            std::to_string(num_rows() / levels) + " rows in the mean";
+            std::to_string(m_graph.num_rows / levels) +
+            (m_blocks.size > 0 ? " block rows in the mean" : " rows in the mean");
   }
   if (m_solve && m_options.method != m_method)
     text += std::string("; by auto: ") +
-            (is_host_space<Space> ? "on a host levels"
-                                  : "on a device sync_free, levels from 65536 rows in the mean on");
+            (is_host_space<Space> ? "on a host levels" : "on a device sync_free") +
+            (is_host_space<Space> || m_blocks.size > 0 ? "" : ", levels from 65536 rows in the mean on");
   return m_note.empty() ? text : text + "; " + m_note;
 }
 

@@ -65,7 +65,7 @@ struct LargestChange {
 /// last changes y by at most that part of the first one's change. Changes that decide nothing are not
 /// computed. Fences.
 ///
-/// `scale(x)` works in place, `sweep(source, from, to)` writes `to`.
+/// `scale(x)` returns S x, x itself where S = I; `sweep(source, from, to)` writes `to`.
 template <class Scalar, class Space, class Scale, class Sweep>
 Changes try_sweeps(const Space& space, std::int64_t num_rows, int most, double tolerance, int least,
                    const Scale& scale, const Sweep& sweep) {
@@ -75,12 +75,11 @@ Changes try_sweeps(const Space& space, std::int64_t num_rows, int most, double t
   if (most == 0) return changes;
   const Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>> rows(space, 0, num_rows);
   const auto vector = [&](const char* label) { return allocate<Owned>(space, label, num_rows, 1); };
-  const Owned source = vector("prekond::triangular::numeric::x");
+  const Owned x = vector("prekond::triangular::numeric::x");
   const Owned y = vector("prekond::triangular::numeric::y");
   const Owned other = vector("prekond::triangular::numeric::other");
-  Kokkos::parallel_for("prekond::triangular::numeric::fixed_vector", rows,
-                       FixedVector<Scalar, Space>{source});
-  scale(source);
+  Kokkos::parallel_for("prekond::triangular::numeric::fixed_vector", rows, FixedVector<Scalar, Space>{x});
+  const Owned source = scale(x);
   Const from = source;
   for (int k = 1; k <= most; ++k) {
     const Owned to = k % 2 == 1 ? y : other;

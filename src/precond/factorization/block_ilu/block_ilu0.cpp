@@ -32,11 +32,7 @@ std::shared_ptr<const typename BlockIlu0<Scalar, Space>::Symbolic> BlockIlu0<Sca
   const FillPattern<Space>& pattern = found->pattern;
   const auto levels = level_schedule<Space>(space, pattern.lower, Triangle::lower);
   impl::block_ilu::schedule_factorisation<Scalar, Space>(space, levels, m_options.schedule, *found);
-  found->solves.lower().symbolic(space, pattern.lower, b, a.padding, levels);
-  if (pattern.is_symmetric)
-    found->solves.upper().symbolic(space, pattern.upper, b, a.padding, reversed_levels<Space>(space, levels));
-  else
-    found->solves.upper().symbolic(space, pattern.upper, b, a.padding);
+  found->solves.symbolic(space, pattern, levels, {b, a.padding});
   space.fence("prekond::block_ilu::symbolic");  // what was converted is freed
   return found;
 }

@@ -7,23 +7,22 @@
 #include "core/lane_group.hpp"
 
 #include "core/concurrent_words.hpp"
-#include "core/missing_value.hpp"
 #include "core/packed.hpp"
 #include "dense/block_inverse.hpp"
 #include "matrix/block_sizes.hpp"
 #include "precond/setup/breakdown_counter.hpp"
+#include "precond/triangular/awaited_words.hpp"
+#include "precond/triangular/row_launches.hpp"
 
 #include <cstdint>
-#include <thread>
 
 namespace prekond::impl::block_ilu {
 
 struct FactorTuning {
   /// Entries of other rows that a lane group has in scratch; at least a block.
   static constexpr int stage_entries = 256;
-  static constexpr int batch = 4;           ///< entries of other rows that a lane asks for at a time
-  static constexpr int looks_at_flag = 64;  ///< polls between two looks whether another one gave up
-  static constexpr int lanes = 32;          ///< of a device's row
+  static constexpr int batch = 4;   ///< entries of other rows that a lane asks for at a time
+  static constexpr int lanes = 32;  ///< of a device's row
   /// A host's rows in their own order on one thread were mostly faster than levels on two
   /// (perf_tests/results/cpu/block_ilu.md).
   static constexpr int threads_in_order = 2;
@@ -43,10 +42,12 @@ struct FactorTuning {
 template <class Scalar, class Space, int Size, int Lanes>
 struct FactorBlockRow {
   using Tuning = FactorTuning;
+  using Launch = LaunchTuning;
   static constexpr bool host = is_host_space<Space>;
   static constexpr int lanes = host ? 1 : Lanes;
   using LaneGroup = NativeLaneGroup<Space, typename Kokkos::TeamPolicy<Space>::member_type, lanes>;
   using Inverse = BlockInverse<Scalar, Size>;
+  using Word = WordOf<Scalar>;
 
   int size;  ///< b
   blocks::BlockStrides strides;
@@ -54,8 +55,7 @@ struct FactorBlockRow {
   int scratch_bytes = 0;
   int row_blocks = 0;  ///< of a row in scratch; 0: in `work`
   Scalar shift = 0, floor = 0;
-  std::int64_t num_rows = 0;    ///< of single rows
-  std::int64_t max_polls = -1;  ///< -1: all that a row needs is there
+  std::int64_t num_rows = 0;  ///< of single rows
   PackedVector<const std::size_t> a_ptrs;
   PackedVector<const Scalar> a_values;
   PackedVector<const int> diagonal;  ///< its place in A's row, or -1
@@ -63,14 +63,15 @@ struct FactorBlockRow {
   PackedVector<const int> lower_cols, upper_cols;
   PackedVector<Scalar> lower, upper, inverse;  ///< N's triangles, D^-1
   PackedVector<Scalar> work;
-  PackedVector<int> gave_up;  ///< a row gave up waiting
+  /// AwaitedValues of the scalar factorisations, which polls in longer rounds, was slower here on an H200.
+  triangular::AwaitedWords<Scalar> others;
   PackedVector<BreakdownCounter> outcome;
 
   FactorBlockRow(int block_size, const blocks::BlockStrides& of_a) : size(block_size), strides(of_a) {}
 
   KOKKOS_FORCEINLINE_FUNCTION int block_size() const { return Size > 0 ? Size : size; }
   KOKKOS_FORCEINLINE_FUNCTION int entries() const { return block_size() * block_size(); }
-  KOKKOS_FORCEINLINE_FUNCTION bool has_stalled() const { return concurrent_load(gave_up(0)) != 0; }
+  KOKKOS_FORCEINLINE_FUNCTION bool has_stalled() const { return others.has_stalled(); }
 
   /// Scratch of a lane group: the inverse, entries of other rows and their places, the row.
   static std::size_t bytes_of(int b, int stage, int row) {
@@ -131,6 +132,9 @@ struct FactorBlockRow {
     return row;
   }
 
+  KOKKOS_FORCEINLINE_FUNCTION const Word* words_of_upper() const {
+    return reinterpret_cast<const Word*>(upper.data());
+  }
   KOKKOS_FORCEINLINE_FUNCTION Scalar a_diagonal(int i, int p) const {
     return diagonal(i) < 0 ? Scalar(0)
                            : a_values((a_ptrs(i) + diagonal(i)) * entries() + strides.place(p, p));
@@ -268,19 +272,19 @@ struct FactorBlockRow {
     constexpr int batch = Tuning::batch;
     const int n = entries();
     for (int e = lane; e < count * n; e += batch * Stride) {
-      const Scalar* address[batch];
-      Scalar value[batch];
+      std::int64_t at[batch];
+      Word word[batch];
 #pragma unroll
       for (int m = 0; m < batch; ++m) {
         const int own = e + m * Stride;
-        address[m] = own < count * n && row.listed[own / n].place >= 0
-                         ? upper.data() + row.listed[own / n].block * n + own % n
-                         : nullptr;
+        at[m] = own < count * n && row.listed[own / n].place >= 0
+                    ? static_cast<std::int64_t>(row.listed[own / n].block * n + own % n)
+                    : -1;
       }
-      wait(address, value);
+      others.template wait<batch>(words_of_upper(), at, word);
 #pragma unroll
       for (int m = 0; m < batch; ++m)
-        if (address[m] != nullptr) row.stage[e + m * Stride] = value[m];
+        if (at[m] >= 0) row.stage[e + m * Stride] = Kokkos::bit_cast<Scalar>(word[m]);
     }
   }
 
@@ -327,12 +331,12 @@ struct FactorBlockRow {
       if (column_of(i, row, place) != j) continue;
       Scalar* const target = row.blocks + place * n;
       const Scalar* right = upper.data() + u * n;
-      if (max_polls >= 0) {
+      if (others.max_polls >= 0) {
         for (int e = 0; e < n; ++e) {
-          const Scalar* address[1] = {right + e};
-          Scalar value[1];
-          wait(address, value);
-          row.stage[e] = value[0];
+          const std::int64_t at[1] = {static_cast<std::int64_t>(u * n + e)};
+          Word word[1];
+          others.template wait<1>(words_of_upper(), at, word);
+          row.stage[e] = Kokkos::bit_cast<Scalar>(word[0]);
         }
         right = row.stage;
       }
@@ -346,35 +350,6 @@ struct FactorBlockRow {
         for (int p = 0; p < b; ++p) target[q * b + p] = sums[p];
       }
     }
-  }
-
-  /// Asks for all values at once, and then again for those that were not there. AwaitedValues of the scalar
-  /// factorisations, which polls in longer rounds, was slower here on an H200.
-  template <int N>
-  KOKKOS_FORCEINLINE_FUNCTION void wait(const Scalar* (&address)[N], Scalar (&value)[N]) const {
-#pragma unroll
-    for (int m = 0; m < N; ++m) value[m] = address[m] != nullptr ? concurrent_load(*address[m]) : Scalar(0);
-    if (max_polls < 0) return;
-    for (std::int64_t polls = 0;; ++polls) {
-      bool all = true;
-#pragma unroll
-      for (int m = 0; m < N; ++m) all = all && !is_missing(value[m]);
-      if (all) return;
-      if (gives_up(polls)) break;
-#pragma unroll
-      for (int m = 0; m < N; ++m)
-        if (is_missing(value[m])) value[m] = concurrent_load(*address[m]);
-    }
-    raise_flag(gave_up(0), 1);
-#pragma unroll
-    for (int m = 0; m < N; ++m)
-      if (is_missing(value[m])) value[m] = Scalar(0);
-  }
-  KOKKOS_FORCEINLINE_FUNCTION bool gives_up(std::int64_t polls) const {
-    if (polls >= max_polls) return true;
-    if (polls % Tuning::looks_at_flag != Tuning::looks_at_flag - 1) return false;
-    KOKKOS_IF_ON_HOST((std::this_thread::yield();))  // the row that it waits for may want this core
-    return has_stalled();
   }
 
   template <class AnyLaneGroup>

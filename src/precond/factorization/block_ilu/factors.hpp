@@ -6,8 +6,8 @@
 
 #include "precond/factorization/ilu/row_breakdowns.hpp"
 #include "precond/setup/source_blocks.hpp"
-#include "precond/triangular/blocks/block_solves.hpp"
 #include "precond/triangular/row_schedule.hpp"
+#include "precond/triangular/solve_pair.hpp"
 
 #include <cstdint>
 
@@ -18,7 +18,7 @@ struct Symbolic {
   int block_size, padding;
   std::int64_t num_blocks;  ///< of A
   FillPattern<Space> pattern;
-  block_triangular::BlockSolves<Scalar, Space> solves;  ///< without values
+  triangular::SolvePair<Scalar, Space> solves;  ///< without values
   RowSchedule<Space> schedule{};
   /// Up to this number of threads one of a host has all rows, in their order; 1 where the user chose
   /// a schedule.

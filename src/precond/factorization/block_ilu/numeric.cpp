@@ -7,7 +7,7 @@
 #include "core/pivot_policy.hpp"
 #include "precond/factorization/block_ilu/factor_row.hpp"
 #include "precond/factorization/block_ilu/factors.hpp"
-#include "precond/triangular/blocks/row_launches.hpp"
+#include "precond/triangular/row_launches.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -25,8 +25,7 @@ FactorBlockRow<Scalar, Space, Size, FactorTuning::lanes> make_row(const SourceBl
   const int b = symbolic.block_size, n = b * b;
   Row row(b, blocks::BlockStrides(a));
   row.stage_blocks = std::max(1, FactorTuning::stage_entries / n);
-  const bool fits =
-      block_rows::fits_fast_scratch<Space, Row>(Row::bytes_of(b, row.stage_blocks, symbolic.longest));
+  const bool fits = fits_fast_scratch<Space, Row>(Row::bytes_of(b, row.stage_blocks, symbolic.longest));
   row.row_blocks = fits ? symbolic.longest : 0;  // else it is worked on in global memory
   row.scratch_bytes = static_cast<int>(Row::bytes_of(b, row.stage_blocks, row.row_blocks));
   row.shift = static_cast<Scalar>(alpha);
@@ -55,11 +54,11 @@ bool is_in_order(const Space& space, const Symbolic<Scalar, Space>& symbolic) {
 template <class Row, class Scalar, class Space>
 bool run(const Space& space, Row row, const Symbolic<Scalar, Space>& symbolic, bool by_tickets) {
   const RowSchedule<Space>& schedule = symbolic.schedule;
-  const auto gave_up = allocate_zero<Vector<int, Space>>(space, "prekond::block_ilu::gave_up", 1);
-  const auto next = allocate_zero<Vector<int, Space>>(space, "prekond::block_ilu::next_chunk", 1);
-  row.gave_up = gave_up;
-  row.max_polls = by_tickets ? schedule.most_polls : -1;
-  const block_rows::Launcher<Row, Space> launcher(space, row);
+  const auto progress =
+      allocate_zero<Vector<triangular::SyncFreeProgress, Space>>(space, "prekond::block_ilu::progress", 1);
+  row.others.progress = progress;
+  row.others.max_polls = by_tickets ? schedule.most_polls : -1;
+  const Launcher<Row, Space> launcher(space, row);
   if constexpr (is_host_space<Space>)
     if (is_in_order(space, symbolic)) {
       launcher.in_order("prekond::block_ilu::numeric::factor_rows", symbolic.pattern.num_rows(), false);
@@ -67,15 +66,14 @@ bool run(const Space& space, Row row, const Symbolic<Scalar, Space>& symbolic, b
       return false;
     }
   if (!by_tickets) {
-    launcher.by_levels("prekond::block_ilu::numeric::factor_level", schedule);
+    launcher.by_levels("prekond::block_ilu::numeric::factor_level",
+                       "prekond::block_ilu::numeric::factor_small_levels", schedule);
     space.fence("prekond::block_ilu::numeric::levels");  // what was allocated here is freed
     return false;
   }
-  launcher.by_tickets("prekond::block_ilu::numeric::factor_by_tickets", schedule, next.data());
-  int ended = 0;
-  Kokkos::deep_copy(space, Kokkos::View<int, Kokkos::HostSpace>(&ended), Kokkos::subview(gave_up, 0));
-  space.fence("prekond::block_ilu::numeric::stalled");
-  return ended != 0;
+  launcher.by_tickets("prekond::block_ilu::numeric::factor_by_tickets", schedule,
+                      &progress.data()->next_chunk);
+  return is_raised(space, &progress.data()->gave_up);
 }
 
 template <class Space>
@@ -103,8 +101,8 @@ void schedule_factorisation(const Space& space, const LevelSchedule<Space>& leve
   if (std::int64_t(symbolic.longest) * b * b > std::numeric_limits<int>::max())
     throw InputError("block_ilu0: a block row has " + std::to_string(symbolic.longest) + " blocks of " +
                      std::to_string(b) + " x " + std::to_string(b) + "; it may have fewer than 2^31 entries");
-  symbolic.schedule = make_row_schedule<Space>(
-      space, levels, how, block_rows::LaunchTuning::team_threads(false, FactorTuning::lanes));
+  symbolic.schedule =
+      make_row_schedule<Space>(space, levels, how, LaunchTuning::team_lanes / FactorTuning::lanes);
 }
 
 template <class Scalar, class Space>

@@ -13,13 +13,11 @@
 namespace prekond::impl::ilu {
 namespace {
 
-template <class Scalar, class Space>
-struct SolvesWorkspace : Workspace {
-  SolvesWorkspace(std::int64_t rows, int vectors) : num_rows(rows), num_vectors(vectors) {}
+/// The workspace of solves by blocks, which need no vectors of their own.
+struct BlockwiseWorkspace : Workspace {
+  BlockwiseWorkspace(std::int64_t rows, int vectors) : num_rows(rows), num_vectors(vectors) {}
   std::int64_t num_rows;
   int num_vectors;
-  std::unique_ptr<Workspace> lower, upper;  ///< without blocks
-  MultiVector<Scalar, Space> between;       ///< likewise
 };
 
 /// The least and the largest |r_i|.
@@ -40,11 +38,7 @@ void FactorSolves<Scalar, Space>::symbolic(const Space& space, const FillPattern
                                            const LevelSchedule<Space>& levels) {
   m_num_rows = pattern.num_rows();
   if (levels.num_rows() == 0) return symbolic(space, pattern);
-  m_lower.symbolic(space, pattern.lower, levels);
-  if (pattern.is_symmetric)
-    m_upper.symbolic(space, pattern.upper, reversed_levels<Space>(space, levels));
-  else
-    m_upper.symbolic(space, pattern.upper);
+  Pair::symbolic(space, pattern, levels);
 }
 
 template <class Scalar, class Space>
@@ -115,12 +109,16 @@ void FactorSolves<Scalar, Space>::numeric_by_blocks(const Space& space, const Fi
   const auto finite = [&](const Factor& factor) {
     return triangular::finite_factor<Scalar, Space>(space, factor, report);
   };
-  const Factor lower =
-      finite({m_owner + ", lower solve", Triangle::lower, pattern.lower, factors.lower, factors.row_scale});
-  const Factor upper = finite({m_owner + ", upper solve", Triangle::upper, pattern.upper,
-                               upper_is_transposed ? Vector<Scalar, Space>() : factors.upper, upper_scale});
-  m_pair = triangular::make_blockwise_solves<Scalar, Space>(space, m_blocks, lower, upper, m_last_scale,
-                                                            m_options.storage, report.notes);
+  const Factor lower = finite(
+      {m_owner + ", lower solve", Triangle::lower, pattern.lower, {}, factors.lower, factors.row_scale});
+  const Factor upper = finite({m_owner + ", upper solve",
+                               Triangle::upper,
+                               pattern.upper,
+                               {},
+                               upper_is_transposed ? Vector<Scalar, Space>() : factors.upper,
+                               upper_scale});
+  m_blockwise = triangular::make_blockwise_solves<Scalar, Space>(space, m_blocks, lower, upper, m_last_scale,
+                                                                 m_options.storage, report.notes);
   report.notes.push_back(m_owner + ", both solves: " + std::to_string(m_blocks.count) +
                          " diagonal blocks, a thread each");
   space.fence("prekond::ilu::numeric_by_blocks");  // temporaries are freed
@@ -156,38 +154,33 @@ bool FactorSolves<Scalar, Space>::same_sweeps(const Space& space, Report& report
 template <class Scalar, class Space>
 std::unique_ptr<Workspace> FactorSolves<Scalar, Space>::make_workspace(const Space& space,
                                                                        int num_vectors) const {
-  auto result = std::make_unique<SolvesWorkspace<Scalar, Space>>(m_num_rows, num_vectors);
-  if (m_pair) return result;
-  result->lower = m_lower.make_workspace(space, num_vectors);
-  result->upper = m_upper.make_workspace(space, num_vectors);
-  result->between =
-      allocate<MultiVector<Scalar, Space>>(space, "prekond::ilu::between", m_num_rows, num_vectors);
-  return result;
+  if (m_blockwise) return std::make_unique<BlockwiseWorkspace>(m_num_rows, num_vectors);
+  return Pair::make_workspace(space, num_vectors);
 }
 
 template <class Scalar, class Space>
 void FactorSolves<Scalar, Space>::apply(const Space& space, MultiVectorView<const Scalar, Space> x,
                                         MultiVectorView<Scalar, Space> y, Workspace& workspace) const {
-  auto* own = dynamic_cast<SolvesWorkspace<Scalar, Space>*>(&workspace);
-  const auto num_vectors = static_cast<int>(x.extent(1));
-  if (!own || own->num_rows != static_cast<std::int64_t>(x.extent(0)) || own->num_vectors < num_vectors)
-    throw std::logic_error(m_owner + ": the workspace was made for another matrix or fewer vectors");
-  if (m_pair) return m_pair->apply(space, x, y);
-  const MultiVectorView<Scalar, Space> between(own->between.data(), x.extent(0), x.extent(1));
-  m_lower.apply(space, x, between, *own->lower);
-  m_upper.apply(space, between, y, *own->upper);
+  if (m_blockwise) {
+    auto* own = dynamic_cast<BlockwiseWorkspace*>(&workspace);
+    const auto num_vectors = static_cast<int>(x.extent(1));
+    if (!own || own->num_rows != static_cast<std::int64_t>(x.extent(0)) || own->num_vectors < num_vectors)
+      throw std::logic_error(m_owner + ": the workspace was made for another matrix or fewer vectors");
+    return m_blockwise->apply(space, x, y);
+  }
+  Pair::apply(space, x, y, workspace);
   if (m_last_scale.extent(0) > 0) scale_columns<Scalar, Space>(space, m_last_scale, y);
 }
 
 template <class Scalar, class Space>
 std::int64_t FactorSolves<Scalar, Space>::bytes() const {
-  return m_lower.bytes() + m_upper.bytes() + (m_pair ? m_pair->bytes() : 0) +
+  return Pair::bytes() + (m_blockwise ? m_blockwise->bytes() : 0) +
          static_cast<std::int64_t>(m_last_scale.span() * sizeof(Scalar));
 }
 
 template <class Scalar, class Space>
 double FactorSolves<Scalar, Space>::flops() const {
-  return m_lower.flops() + m_upper.flops() + (m_pair ? m_pair->flops() : 0) + double(m_last_scale.extent(0));
+  return Pair::flops() + (m_blockwise ? m_blockwise->flops() : 0) + double(m_last_scale.extent(0));
 }
 
 #define PREKOND_FACTOR_SOLVES(Scalar, Space) template class FactorSolves<Scalar, Space>;

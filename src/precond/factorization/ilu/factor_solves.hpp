@@ -2,12 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// The two triangular solves that apply an incomplete factorisation.
-#include <prekond/pattern/fill.hpp>
-#include <prekond/precond/triangular_solver.hpp>
-
 #include "pattern/levels/row_blocks.hpp"
 #include "precond/triangular/scaled_triangles.hpp"
 #include "precond/triangular/solve_by_blocks.hpp"
+#include "precond/triangular/solve_pair.hpp"
 
 #include <memory>
 #include <string>
@@ -18,15 +16,14 @@ namespace prekond::impl::ilu {
 /// `automatic` on a host, where both triangles are block-diagonal and no block has more than two thirds of L,
 /// both solves of a block by one thread.
 template <class Scalar, class Space>
-class FactorSolves {
+class FactorSolves : public triangular::SolvePair<Scalar, Space> {
  public:
-  FactorSolves(const std::string& owner, const TriangularOptions& options)
-      : m_owner(owner),
-        m_options(options),
-        m_lower(owner, Triangle::lower, options),
-        m_upper(owner, Triangle::upper, options) {}
+  using Pair = triangular::SolvePair<Scalar, Space>;
 
-  /// `levels` are those of L, and in reverse those of U where the pattern is symmetric. Fences.
+  FactorSolves(const std::string& owner, const TriangularOptions& options)
+      : Pair(owner, options), m_options(options) {}
+
+  /// See SolvePair; without `levels` it finds them where the solves need them. Fences.
   void symbolic(const Space& space, const FillPattern<Space>& pattern, const LevelSchedule<Space>& levels);
   /// Finds the levels where the solves need them. Fences.
   void symbolic(const Space& space, const FillPattern<Space>& pattern);
@@ -45,7 +42,7 @@ class FactorSolves {
   int num_levels() const { return m_lower.num_levels(); }  ///< of L; 0 where the solves need none
 
  private:
-  using Pair = triangular::BlockwiseSolves<Scalar, Space>;
+  using Blockwise = triangular::BlockwiseSolves<Scalar, Space>;
   using Factors = sweeps::Factors<Scalar, Space>;
 
   void numeric_by_blocks(const Space& space, const FillPattern<Space>& pattern, const Factors& factors,
@@ -56,13 +53,14 @@ class FactorSolves {
   void solve_exactly(const Space& space, Triangle which, const CsrGraph<Space>& pattern,
                      const Vector<Scalar, Space>& values, const Vector<Scalar, Space>& scale, Report& report);
 
-  std::string m_owner;
+  using Pair::m_lower;
+  using Pair::m_owner;
+  using Pair::m_upper;
   TriangularOptions m_options;
   std::int64_t m_num_rows = 0;
-  TriangularSolver<Scalar, Space> m_lower, m_upper;  ///< without a pattern where there are blocks
   levels::RowBlocks<Space> m_blocks;
-  std::shared_ptr<const Pair> m_pair;  ///< of a numeric phase with blocks
-  Vector<Scalar, Space> m_last_scale;  ///< R's diagonal; empty: |r| went to D^-1
+  std::shared_ptr<const Blockwise> m_blockwise;  ///< of a numeric phase with blocks, in place of the two
+  Vector<Scalar, Space> m_last_scale;            ///< R's diagonal; empty: |r| went to D^-1
 };
 
 }  // namespace prekond::impl::ilu

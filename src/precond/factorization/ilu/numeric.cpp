@@ -1,13 +1,10 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "core/concurrency.hpp"
-
 #include "precond/factorization/ilu/numeric.hpp"
 
 #include "core/instantiate.hpp"
 #include "precond/factorization/ilu/kernels.hpp"
 
-#include <algorithm>
 #include <string>
 #include <type_traits>
 
@@ -41,93 +38,38 @@ struct FactorTask {
   }
 };
 
-/// The launches of a factorisation whose rows are `Row`s.
+/// \returns whether a row waited too long for another, so that the factors are useless. Fences then.
 template <class Row, class Scalar, class Space>
-struct FactorLaunch {
-  static constexpr bool host = is_host_space<Space>;
-  static constexpr int lanes = Row::lane_group_type::width;
-  static constexpr int threads = host ? 1 : FactorTuning::team_threads / lanes;
-
-  Space space;
-  const FactorTask<Scalar, Space>& task;
-  Row row = task.template row<Row>();
-  int scratch = RowScratch<Row>::bytes();
-
-  template <class Policy = FactorPolicy<Space, Scalar, lanes>>
-  Policy policy(std::int64_t teams, int team_size) const {
-    return Policy(space, static_cast<int>(teams), team_size, lanes)
-        .set_scratch_size(0, Kokkos::PerTeam(RowScratch<Row>::team_bytes(team_size)));
-  }
-
-  void by_levels() const {
-    constexpr std::int64_t rows_per_team = host ? 64 : threads;
-    constexpr int small_team = lanes == 1 ? threads : FactorTuning::small_team_threads / lanes;
-    const auto& levels = task.schedule.levels;
-    for (const LevelGroup& group : task.schedule.groups) {
-      if (group.merged) {
-        Kokkos::parallel_for("prekond::ilu::numeric::factor_small_levels",
-                             policy<SmallLevelsPolicy<Space>>(1, small_team),
-                             FactorSmallLevels<Row, Space>{row, levels.rows, levels.level_ptrs, group.first,
-                                                           group.last, scratch});
-        continue;
-      }
-      const std::int64_t begin = levels.host_level_ptrs[group.first],
-                         end = levels.host_level_ptrs[group.last];
-      Kokkos::parallel_for("prekond::ilu::numeric::factor_level",
-                           policy((end - begin + rows_per_team - 1) / rows_per_team, threads),
-                           FactorRows<Row, Space>{row, levels.rows, begin, end, rows_per_team, scratch});
-    }
-  }
-
-  void by_blocks() const {
-    if constexpr (host)
-      Kokkos::parallel_for("prekond::ilu::numeric::factor_blocks", policy(task.schedule.blocks.count, 1),
-                           FactorBlocks<Row, Space>{row, task.schedule.blocks.bounds, scratch});
-  }
-
-  /// \returns whether a row waited too long for another, so that the factors are useless. Fences.
-  bool in_one_launch() const {
+bool launch(const Space& space, const FactorTask<Scalar, Space>& task, FactorSchedule how) {
+  const RowSchedule<Space>& schedule = task.schedule;
+  const Row row = task.template row<Row>();
+  if (how == FactorSchedule::sync_free) {
     Kokkos::deep_copy(space, task.finished, missing_value<Scalar>());
     Kokkos::deep_copy(space, task.factors.pivots, missing_value<Scalar>());
     const auto stalled = allocate_zero<Vector<int, Space>>(space, "prekond::ilu::stalled", 1);
-    const auto next = allocate_zero<Vector<unsigned, Space>>(space, "prekond::ilu::next", 1);
-    const auto& schedule = task.schedule;
-    const int busy = std::max(1, concurrency(space) / (host ? 1 : FactorTuning::team_threads));
-    const auto useful = static_cast<int>(levels::chunks_of_levels(
-        schedule.chunks.count, FactorTuning::levels_in_work, schedule.levels.num_levels()));
-    Kokkos::parallel_for("prekond::ilu::numeric::factor_dynamically",
-                         policy(std::min({busy, schedule.chunks.count, useful}), threads),
-                         FactorRowsDynamically<Row, Space>{row,
-                                                           {stalled, schedule.most_polls},
-                                                           schedule.levels.rows,
-                                                           schedule.chunks.bounds,
-                                                           next,
-                                                           static_cast<unsigned>(schedule.chunks.count),
-                                                           scratch});
-    int flag = 0;
-    Kokkos::deep_copy(space, Kokkos::View<int, Kokkos::HostSpace>(&flag), Kokkos::subview(stalled, 0));
-    space.fence("prekond::ilu::numeric::stalled");
-    return flag != 0;
+    const auto next = allocate_zero<Vector<int, Space>>(space, "prekond::ilu::next", 1);
+    using Waiting = LaunchedRow<Row, AwaitedValues>;
+    Launcher<Waiting, Space>(space, Waiting{row, {stalled, schedule.most_polls}})
+        .by_tickets("prekond::ilu::numeric::factor_dynamically", schedule, next.data());
+    return is_raised(space, stalled.data());
   }
-
-  bool run(FactorSchedule how) const {
-    if (how == FactorSchedule::sync_free) return in_one_launch();
-    if (task.schedule.blocks)
-      by_blocks();
-    else
-      by_levels();
-    return false;
-  }
-};
+  const Launcher<LaunchedRow<Row, ReadyValues>, Space> launcher(space, {row, {}});
+  if constexpr (is_host_space<Space>)
+    if (schedule.blocks) {
+      launcher.by_blocks("prekond::ilu::numeric::factor_blocks", schedule.blocks);
+      return false;
+    }
+  launcher.by_levels("prekond::ilu::numeric::factor_level", "prekond::ilu::numeric::factor_small_levels",
+                     schedule);
+  return false;
+}
 
 /// Chooses the row of the kind and the width of its lane groups. \returns whether a row waited too long
 template <class Scalar, class Space>
 bool launch_rows(const Space& space, const FactorTask<Scalar, Space>& task, FactorSchedule how) {
   const auto run = [&]<int lanes>(std::integral_constant<int, lanes>) {
     using LaneGroup = NativeLaneGroup<Space, typename Kokkos::TeamPolicy<Space>::member_type, lanes>;
-    const auto run_row = [&]<class Row>(std::type_identity<Row>) {
-      return FactorLaunch<Row, Scalar, Space>{space, task}.run(how);
-    };
+    const auto run_row = [&]<class Row>(std::type_identity<Row>) { return launch<Row>(space, task, how); };
     switch (task.kind) {
       case IncompleteKind::ic:
         return run_row(std::type_identity<IcRow<Scalar, Space, LaneGroup>>());

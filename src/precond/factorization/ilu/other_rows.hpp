@@ -18,6 +18,7 @@ namespace prekond::impl::ilu {
 struct ReadyValues {
   static constexpr bool waits = false;
 
+  KOKKOS_FORCEINLINE_FUNCTION static constexpr bool has_stalled() { return false; }
   /// values[p] = *address(p), or 0 where that is null.
   template <int N, class Scalar, class Address>
   KOKKOS_FORCEINLINE_FUNCTION void begin(Scalar (&values)[N], const Address& address) const {

@@ -19,13 +19,10 @@
 namespace prekond::impl::ilu {
 
 struct FactorTuning {
-  static constexpr int team_threads = 128;
   static constexpr int lanes_of_long_rows = 32;
   static constexpr int short_rows = 6;  ///< mean length up to which one thread works on a triangle's row
   static constexpr int resident_threads = 1024, resident_lanes = 512;
-  static constexpr int small_team_threads = 256;  ///< whose scratch fits 48 kB
-  /// Mean levels whose rows are in work at a time; rows of further levels would only poll.
-  static constexpr int levels_in_work = 4;
+  static constexpr int small_team_lanes = 256;  ///< whose scratch fits 48 kB
 
   static constexpr int lanes(std::int64_t entries, std::int64_t rows) {
     return entries <= short_rows * rows ? 1 : lanes_of_long_rows;

@@ -15,7 +15,7 @@ RowSchedule<Space> schedule_rows(const Space& space, const CsrGraph<Space>& lowe
   }
   return make_row_schedule<Space>(
       space, level_schedule<Space>(space, lower, Triangle::lower), how,
-      FactorTuning::team_threads / FactorTuning::lanes(lower.nnz(), lower.num_rows));
+      LaunchTuning::team_lanes / FactorTuning::lanes(lower.nnz(), lower.num_rows));
 }
 
 #define PREKOND_ILU_SCHEDULE(Space) \

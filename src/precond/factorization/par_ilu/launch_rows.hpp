@@ -3,6 +3,7 @@
 #pragma once
 /// Launches of sweep kernels.
 #include "precond/factorization/par_ilu/sweep_kernels.hpp"
+#include "precond/triangular/row_launches.hpp"
 
 namespace prekond::impl::par_ilu {
 
@@ -15,15 +16,9 @@ struct SweepLaunch {
 
   template <int lanes, template <class, class, class, class> class Row, class Entries, class... Arguments>
   void launch(const char* label, const Entries& entries, const Arguments&... arguments) const {
-    constexpr bool host = is_host_space<Space>;
     using LaneGroup = NativeLaneGroup<Space, Member, lanes>;
-    using Body = Row<Entries, Scalar, Space, LaneGroup>;
-    constexpr int threads = host ? 1 : SweepTuning::team_threads / lanes;
-    constexpr std::int64_t rows = host ? SweepTuning::host_rows : threads;
-    const std::int64_t n = a.lower.num_rows;
-    Kokkos::parallel_for(
-        label, Kokkos::TeamPolicy<Space>(space, static_cast<int>((n + rows - 1) / rows), threads, lanes),
-        EachRow<Body, Space>{Body{entries, arguments...}, n, rows});
+    using Free = FreeRow<Row<Entries, Scalar, Space, LaneGroup>>;
+    Launcher<Free, Space>(space, {{entries, arguments...}}).range(label, {}, 0, a.lower.num_rows);
   }
 
   template <template <class, class, class, class> class Row, class Entries, class... Arguments>

@@ -13,24 +13,8 @@
 namespace prekond::impl::par_ilu {
 
 struct SweepTuning {
-  static constexpr int team_threads = 128;
   static constexpr int short_lanes = 4, long_lanes = 16;
   static constexpr int short_rows = 6;  ///< mean length of a triangle's row up to which lane groups are short
-  static constexpr int host_rows = 64;  ///< of a team on a host
-};
-
-/// The rows of a launch: `row(lane_group, i)` for each.
-template <class Row, class Space>
-struct EachRow {
-  using Member = typename Kokkos::TeamPolicy<Space>::member_type;
-  Row row;
-  std::int64_t num_rows, rows_per_team;
-  KOKKOS_FUNCTION void operator()(const Member& team) const {
-    const std::int64_t begin = team.league_rank() * rows_per_team;
-    const std::int64_t end = begin + rows_per_team < num_rows ? begin + rows_per_team : num_rows;
-    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, begin, end),
-                         [&](std::int64_t i) { row(typename Row::lane_group_type(team), i); });
-  }
 };
 
 /// A sweep: the entries of row i of L, and with them those of row i of U and the pivot. So rows of the

@@ -4,7 +4,7 @@
 /// A block-diagonal matrix as one by blocks.
 #include <prekond/matrix/bcsr_matrix.hpp>
 
-namespace prekond::impl::block_triangular {
+namespace prekond::impl::triangular {
 
 /// Row pointers and columns of a diagonal.
 template <class Space>
@@ -22,9 +22,9 @@ template <class Blocks, class Space>
 Blocks diagonal_blocks(const Space& space, const Blocks& like) {
   const std::int64_t n = like.num_block_rows;
   const auto row_ptrs =
-      allocate<Vector<std::size_t, Space>>(space, "prekond::block_triangular::diagonal_ptrs", n + 1);
-  const auto col_idxs = allocate<Vector<int, Space>>(space, "prekond::block_triangular::diagonal_cols", n);
-  Kokkos::parallel_for("prekond::block_triangular::symbolic::diagonal",
+      allocate<Vector<std::size_t, Space>>(space, "prekond::triangular::diagonal_ptrs", n + 1);
+  const auto col_idxs = allocate<Vector<int, Space>>(space, "prekond::triangular::diagonal_cols", n);
+  Kokkos::parallel_for("prekond::triangular::symbolic::diagonal",
                        Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, n + 1),
                        DiagonalPattern<Space>{row_ptrs, col_idxs});
   Blocks result(like.block_size, BlockOrder::by_columns, n, n, row_ptrs, col_idxs, {}, like.padding);
@@ -32,4 +32,4 @@ Blocks diagonal_blocks(const Space& space, const Blocks& like) {
   return result;
 }
 
-}  // namespace prekond::impl::block_triangular
+}  // namespace prekond::impl::triangular

@@ -6,19 +6,18 @@
 #include <prekond/matrix/bcsr_matrix.hpp>
 #include "core/lane_group.hpp"
 
-#include "core/concurrent_words.hpp"
-#include "core/missing_value.hpp"
 #include "core/packed.hpp"
 #include "matrix/block_product.hpp"
+#include "precond/triangular/awaited_words.hpp"
+#include "precond/triangular/row_launches.hpp"
 
+#include <algorithm>
 #include <cstdint>
-#include <thread>
 
-namespace prekond::impl::block_triangular {
+namespace prekond::impl::triangular {
 
-struct SolveTuning {
+struct BlockRowTuning {
   static constexpr int batch = 4;                  ///< values that a lane looks for at a time
-  static constexpr int looks_at_flag = 64;         ///< polls between two looks whether another one gave up
   static constexpr std::size_t line = 64;          ///< bytes that a host asks for at a time
   static constexpr std::size_t prefetched = 2048;  ///< of a row, at most
   static constexpr double bytes_ahead = 2048;      ///< from the row that is solved to the one asked for
@@ -29,20 +28,17 @@ struct SolveTuning {
   // On a device, rows of at most this many entries in the mean go to 8 lanes, to 16, else to 32.
   static constexpr int mean_of_eight = 16, mean_of_sixteen = 48;
 
-  static constexpr int lanes(double mean_entries, int block_size) {
-    if (mean_entries <= mean_of_eight && block_size <= 8) return 8;
-    return mean_entries <= mean_of_sixteen && block_size <= 16 ? 16 : 32;
+  template <class Graph>
+  static int lanes_of(const Graph& n, int block_size) {
+    const double rows = static_cast<double>(std::max<std::int64_t>(1, n.num_rows));
+    const double mean = static_cast<double>(n.nnz()) * block_size * block_size / rows;
+    if (mean <= mean_of_eight && block_size <= 8) return 8;
+    return mean <= mean_of_sixteen && block_size <= 16 ? 16 : 32;
   }
 };
 
 /// Whether the values that a row needs of other rows are all there, or some are still to come.
 enum class Known { settled, awaited };
-
-/// The data that the teams of a launch share.
-struct SolveProgress {
-  int next_chunk;
-  int gave_up;
-};
 
 /// The strip of b rows that the blocks of a row are, b entries a column, over lanes: each has one row p of it
 /// and the columns g, g + groups, ...
@@ -65,12 +61,11 @@ struct StripLanes {
 /// y_i = S_i x_i - sum_k N_ik y_k for block row i of all vectors; S = I where there are no scales.
 ///
 /// On a device a lane group computes a row, and adds the lanes' sums in scratch. On a host a thread computes
-/// it, with loops of length `Size` where that is not 0. Other rows are read and written at the same time. A
-/// row that gives up waiting raises the flag and goes on with 0 for the missing values; the result is not
-/// used.
+/// it, with loops of length `Size` where that is not 0. Other rows are read and written at the same time.
 template <class Scalar, class Space, int Lanes, int Size>
 struct SolveBlockRow {
-  using Tuning = SolveTuning;
+  using Tuning = BlockRowTuning;
+  using Launch = LaunchTuning;
   using Word = WordOf<Scalar>;
   static constexpr bool host = is_host_space<Space>;
   static constexpr int lanes = host ? 1 : Lanes;
@@ -79,19 +74,18 @@ struct SolveBlockRow {
   StripLanes strip;
   int scratch_bytes = host ? 0 : lanes * int(sizeof(Scalar));
   int num_columns = 0;
-  std::int64_t num_rows = 0;    ///< of single rows
-  std::int64_t max_polls = -1;  ///< -1: all values that a row needs are there
-  int rows_ahead = 2;           ///< that a host asks for
+  std::int64_t num_rows = 0;  ///< of single rows
+  int rows_ahead = 2;         ///< that a host asks for
   PackedVector<const std::size_t> row_ptrs;
   PackedVector<const int> cols;
   PackedVector<const Scalar> values, scale;
   PackedColumns<const Scalar> x;
   PackedColumns<Word> y;
-  PackedVector<SolveProgress> progress;
+  AwaitedWords<Scalar> others;
 
   explicit SolveBlockRow(int block_size) : strip(block_size, host ? block_size : lanes) {}
 
-  KOKKOS_FORCEINLINE_FUNCTION bool has_stalled() const { return concurrent_load(progress(0).gave_up) != 0; }
+  KOKKOS_FORCEINLINE_FUNCTION bool has_stalled() const { return others.has_stalled(); }
 
   /// Brings the beginning of a row's entries near, on a host.
   KOKKOS_FORCEINLINE_FUNCTION void prefetch([[maybe_unused]] int i) const {
@@ -107,7 +101,7 @@ struct SolveBlockRow {
   KOKKOS_FUNCTION void operator()(const AnyLaneGroup& lane_group, int i, char* memory) const {
     for (int v = 0; v < num_columns; ++v) {
       if constexpr (AnyLaneGroup::width == 1) {
-        if (max_polls >= 0)
+        if (others.max_polls >= 0)
           solve_by_thread<Known::awaited>(i, v);
         else
           solve_by_thread<Known::settled>(i, v);
@@ -127,15 +121,9 @@ struct SolveBlockRow {
   }
 
  private:
-  /// A NaN that looks like a missing value is written as another one.
-  KOKKOS_FORCEINLINE_FUNCTION static Word not_missing(Word word) {
-    constexpr Word missing = missing_word<Scalar>;
-    return word == missing ? Word(missing - 1) : word;
-  }
   KOKKOS_FORCEINLINE_FUNCTION void keep(int i, int p, int v, const Scalar& value) const {
     const std::int64_t row = std::int64_t(i) * strip.block_size + p;
-    if (row >= num_rows) return;
-    concurrent_store(y(row, v), not_missing(Kokkos::bit_cast<Word>(value)));
+    if (row < num_rows) others.keep(y(row, v), value);
   }
 
   /// The part of S_i x_i of row p and the columns g, g + step, ...
@@ -176,7 +164,7 @@ struct SolveBlockRow {
           ++k;
         }
       }
-      wait<batch>(known, from, word);
+      others.template wait<batch>(known, from, word);
 #pragma unroll
       for (int m = 0; m < batch; ++m)
         if (from[m] >= 0) sum = multiply_add(-value[m], Kokkos::bit_cast<Scalar>(word[m]), sum);
@@ -243,7 +231,7 @@ struct SolveBlockRow {
       } else {
         Word word[1] = {concurrent_load(known[q])};
         const std::int64_t from[1] = {q};
-        if (word[0] == missing_word<Scalar>) wait<1>(known, from, word);
+        if (word[0] == missing_word<Scalar>) others.template wait<1>(known, from, word);
         factors[q] = Kokkos::bit_cast<Scalar>(word[0]);
       }
     }
@@ -256,57 +244,10 @@ struct SolveBlockRow {
       if constexpr (State == Known::settled) {
         reinterpret_cast<Scalar*>(known)[p] = found[p];
       } else {
-        concurrent_store(known[p], not_missing(Kokkos::bit_cast<Word>(found[p])));
+        others.keep(known[p], found[p]);
       }
     }
   }
-
-  /// Asks for all values at once, and then again for those that were not there.
-  template <int N>
-  KOKKOS_FORCEINLINE_FUNCTION void wait(const Word* known, const std::int64_t* from, Word* word) const {
-    constexpr Word missing = missing_word<Scalar>;
-    bool is_missing = false;
-#pragma unroll
-    for (int m = 0; m < N; ++m) {
-      word[m] = missing;
-      is_missing = is_missing || from[m] >= 0;
-    }
-    for (std::int64_t polls = 0; is_missing; ++polls) {
-      if (max_polls >= 0 && gives_up(polls)) {
-        raise_flag(progress(0).gave_up, 1);
-#pragma unroll
-        for (int m = 0; m < N; ++m)
-          if (word[m] == missing) word[m] = Word(0);
-        return;
-      }
-#pragma unroll
-      for (int m = 0; m < N; ++m)
-        if (from[m] >= 0 && word[m] == missing) word[m] = concurrent_load(known[from[m]]);
-      if (max_polls < 0) return;
-      is_missing = false;
-#pragma unroll
-      for (int m = 0; m < N; ++m) is_missing = is_missing || (from[m] >= 0 && word[m] == missing);
-    }
-  }
-
-  KOKKOS_FORCEINLINE_FUNCTION bool gives_up(std::int64_t polls) const {
-    if (polls >= max_polls) return true;
-    if (polls % Tuning::looks_at_flag != Tuning::looks_at_flag - 1) return false;
-    KOKKOS_IF_ON_HOST((std::this_thread::yield();))  // whom it waits for may want this core
-    return has_stalled();
-  }
 };
 
-/// Before a solve by tickets: no value is there, no chunk taken.
-template <class Scalar, class Space>
-struct BeginSolve {
-  PackedColumns<WordOf<Scalar>> y;
-  PackedVector<SolveProgress> progress;
-  int num_columns;
-  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
-    for (int v = 0; v < num_columns; ++v) y(i, v) = missing_word<Scalar>;
-    if (i == 0) progress(0) = SolveProgress{0, 0};
-  }
-};
-
-}  // namespace prekond::impl::block_triangular
+}  // namespace prekond::impl::triangular
