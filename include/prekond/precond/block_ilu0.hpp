@@ -31,8 +31,9 @@ struct BlockIlu0Options : ShiftOptions {
 
   int block_size = 0;
   BlockTriangularOptions solve;
-  FactorSchedule schedule = FactorSchedule::automatic;
-  Reuse reuse = Reuse::pattern;
+
+  /// The factorisation's rows have the schedule of the solves.
+  FactorSchedule schedule() const { return schedule_of(solve.method); }
 
   Properties properties() const { return {.symmetry = Symmetry::nonsymmetric, .factors_in_order = true}; }
 
@@ -42,24 +43,14 @@ struct BlockIlu0Options : ShiftOptions {
           "size b of a block; 0 takes that of a matrix given by blocks, or the unknowns of a node where they "
           "are known, else the size from 1 to 8 with the least memory");
     describe_shift(visit);
-    visit("schedule", schedule, factor_schedules(),
-          "schedule of the numeric phase: levels takes a launch a level of rows, sync_free one launch, where "
-          "a row waits for the rows that it needs; auto is levels on a host (on one or two threads one "
-          "thread has the rows in their order) and sync_free on a device");
-    visit("solve.method", solve.method, block_triangular_methods(),
-          "solver of the triangles: levels and sync_free are exact, jacobi approximates by sweeps; auto is "
-          "levels on a host and sync_free on a device");
+    visit(
+        "solve.method", solve.method, block_triangular_methods(),
+        "solver of the triangles: levels and sync_free are exact, jacobi approximates by sweeps; auto is "
+        "levels on a host and sync_free on a device. Rows are factored by levels where solve.method is "
+        "levels, in one launch where it is sync_free, else as auto does (on one or two threads of a host one "
+        "thread has the rows in their order)");
     visit("solve.sweeps", solve.sweeps, 0, 1000000,
           "sweeps of solve.method jacobi; raise it where the solver takes many iterations");
-    visit(
-        "solve.tolerance", solve.tolerance, 0.0, 1.0,
-        "relative change at which the sweeps end: numeric takes the fewest, up to solve.sweeps, of which the "
-        "last changes a fixed vector by at most this part of the first one's change; 0 takes all "
-        "solve.sweeps");
-    visit("solve.max_polls", solve.max_polls, 0, std::int64_t(1) << 60,
-          "looks of a row for a value, with solve.method sync_free, before one team solves the system");
-    visit("reuse", reuse, reuse_choices(),
-          "whether a second numeric phase keeps the pattern or finds it anew");
   }
 };
 
@@ -76,8 +67,8 @@ struct BlockIlu0Options : ShiftOptions {
 ///
 /// A matrix by blocks (see MatrixSource) is read as it is, one by single rows is put into blocks by each
 /// numeric phase. Padding (see BcsrMatrix) counts as rows of the identity. Lane groups work on the block
-/// rows, in scratch, by the levels of W's pattern or all in one launch (`schedule`); the result has the same
-/// bits either way, for any number of threads.
+/// rows, in scratch, by the levels of W's pattern or all in one launch, as the solves are; the result has the
+/// same bits either way, for any number of threads.
 ///
 /// Cost: numeric takes 2 b^3 operations for each pair of blocks (i, k), (k, j) with k < i, k < j and (i, j)
 /// in the pattern, and as many for the inverse and each block's product with it. Memory: A's values, 4 bytes
@@ -87,9 +78,9 @@ struct BlockIlu0Options : ShiftOptions {
 ///
 /// Breakdown: a block D_i with a pivot that is not above the root of the precision's epsilon times the
 /// largest entry of its column, once its rows are scaled alike, and a row with entries that are not finite.
-/// The row loses its blocks but the diagonal one, and keeps of that A's diagonal entries. With `raise_shift`
-/// A + alpha diag|A| is factored then, see IncompleteFactorization. The report counts block rows; its first
-/// row is a single row, with its pivot relative to the column.
+/// The row loses its blocks but the diagonal one, and keeps of that A's diagonal entries. Where no `shift` is
+/// given A + alpha diag|A| is factored then, see IncompleteFactorization. The report counts block rows; its
+/// first row is a single row, with its pivot relative to the column.
 ///
 /// Source: Ma, Hu, Yuan, Liu, Math. Probl. Eng. 2021, 6613230, section 3.3; Saad, Iterative Methods for
 /// Sparse Linear Systems, 2nd ed., section 10.3.2.
@@ -107,7 +98,7 @@ class BlockIlu0 : public MatrixPreconditioner<Scalar, Space> {
   Properties properties() const override { return m_options.properties(); }
   const BlockIlu0Options& options() const { return m_options; }
 
-  /// The block size of the last phase that looked for a pattern (`reuse`); 0 before the first.
+  /// The block size of the last symbolic phase; 0 before the first.
   int block_size() const;
   using blocks_type = BcsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>;
   /// N, U and the blocks of D^-1 of the last numeric phase, which applications share; blocks by columns.
