@@ -127,8 +127,7 @@ void expect_reference(const HostMatrix<double>& a, int i, const ReferenceAdaptiv
                       const std::vector<int>& start = {}, bool solve = false) {
   const int most = std::min<int>(int(a.num_rows) - 1, reference.k_max * reference.s + int(start.size()));
   const Parameters parameters{
-      most,  most, reference.k_max, reference.s, most, reference.epsilon, reference.step_tolerance,
-      1e-12, 1e-15};
+      most, reference.k_max, reference.s, most, reference.epsilon, reference.step_tolerance, 1e-12, 1e-15};
   const GrownRow row = do_row<double, Set, Slot>(Problem<double>(a), parameters, i, start, solve, 512, 4096);
   const ReferenceRow expected =
       solve ? solve_row(to_dense(a), i, start) : grow_row(to_dense(a), i, reference, start);
