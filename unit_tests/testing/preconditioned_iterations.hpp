@@ -28,7 +28,7 @@ std::vector<double> applied(const Preconditioner<double, Space>& m, const std::v
 
 /// BiCGSTAB's iterations with a preconditioner, which is set up; max_iters + 1 where it does not converge.
 template <class Space>
-std::int64_t iterations_by(Preconditioner<double, Space>& m, const HostMatrix<double>& a,
+std::int64_t iterations_by(MatrixPreconditioner<double, Space>& m, const HostMatrix<double>& a,
                            std::int64_t max_iters) {
   const auto device = to_device<Space>(a);
   m.symbolic(Space(), device);
