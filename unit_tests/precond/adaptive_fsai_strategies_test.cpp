@@ -366,7 +366,7 @@ TYPED_TEST(AdaptiveFsaiStrategies, ThePortableLaneGroupGivesTheSameFactor) {
                                              device.values.data(),   device.values.data(),
                                              diagonal.data(),        root.data(),
                                              representatives.data(), a.num_rows};
-  const inner::Parameters parameters{20, 20, 20, 1, 1, 1e-3, 0, 1e-12, 1e-15};
+  const inner::Parameters parameters{20, 20, 1, 1, 1e-3, 0, 1e-12, 1e-15};
   const auto expected =
       to_host(inner::Setup<double, double, TypeParam>(space, matrix, a.nnz(), parameters, 1 << 24).grow());
   expect_same(to_host(inner::Setup<double, double, TypeParam, true, Gradient::marker>(space, matrix, a.nnz(),

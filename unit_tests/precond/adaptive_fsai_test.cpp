@@ -218,7 +218,7 @@ TYPED_TEST(AdaptiveFsaiTest, ThePortableLaneGroupGivesTheSameFactor) {
                                              device.values.data(),   device.values.data(),
                                              diagonal.data(),        root.data(),
                                              representatives.data(), a.num_rows};
-  const inner::Parameters parameters{20, 20, 20, 1, 1, 1e-3, 0, 1e-12, 1e-15};
+  const inner::Parameters parameters{20, 20, 1, 1, 1e-3, 0, 1e-12, 1e-15};
   const auto native = to_host(
       inner::Setup<double, double, TypeParam, false>(space, matrix, a.nnz(), parameters, 1 << 24).grow());
   const auto portable = to_host(

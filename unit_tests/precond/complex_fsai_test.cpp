@@ -358,7 +358,7 @@ TYPED_TEST(ComplexFsaiTest, ThePortableLaneGroupGivesTheSameFactor) {
                                               device.values.data(),   device.values.data(),
                                               diagonal.data(),        root.data(),
                                               representatives.data(), a.num_rows};
-  const inner::Parameters parameters{20, 20, 10, 2, 2, 1e-3, 0, 1e-12, 1e-15};
+  const inner::Parameters parameters{20, 10, 2, 2, 1e-3, 0, 1e-12, 1e-15};
   const auto native = to_host(
       inner::Setup<Complex, double, TypeParam, false>(space, matrix, a.nnz(), parameters, 1 << 24).grow());
   const auto portable = to_host(
