@@ -10,7 +10,7 @@
 
 /// Strong couplings, and aggregates of their graph: perf_aggregate --matrix=poisson3d:100
 /// [--unknowns=1: of a node, 3 for elasticity3d:40] [--theta=0.08] [--repetitions=5]. Times are fenced, with
-/// every allocation. `rounds` are those of both independent sets, `mean_size` is vertices an aggregate.
+/// every allocation. `rounds` are those of the independent set, `mean_size` is vertices an aggregate.
 namespace {
 
 using namespace prekond;

@@ -23,7 +23,7 @@
 /// [--preconds=jacobi,fsai] [--rigid_body=true: the rigid body modes of elasticity3d, else constants]
 /// [--storages=auto,full,single,half,bfloat16] [--rtol=1e-6] [--max_iters=100000] [--repetitions=5]
 /// [--coarsenings=aggregation,classical,aggressive: classical, with one aggressive level] [--theta=auto]
-/// [--variants=amg,amg:max_interpolation=4:second_set=true: with further options]
+/// [--variants=amg,amg:max_interpolation=4: with further options]
 /// [--prolongator=smoothed|unsmoothed: of aggregation] [--cycles=v,w,k: with FGMRES where it is a K-cycle]
 /// [--rhs=random; a_ones: b = A 1, whose solution prolongators nearly have in their range]
 /// [--kernels=true: prints the times of the kernels of a setup, of a later numeric phase and of an

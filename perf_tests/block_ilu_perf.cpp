@@ -146,8 +146,7 @@ void add_setup(const Shared& data, const Settings& settings) {
       data->load();
       const Space space;
       const MatrixSource<double, Space> source(space, data->a);
-      auto options = options_of(*data, "auto");
-      OptionFields::of(options).set({{"schedule", schedule}}, "perf_block_ilu");
+      const auto options = options_of(*data, schedule);
       BlockIlu0<double, Space> m(options);
       m.numeric(space, source);
       impl::block_ilu::Symbolic<double, Space> symbolic{
@@ -156,7 +155,7 @@ void add_setup(const Shared& data, const Settings& settings) {
           fill_pattern<Space>(space, impl::graph_of<Space>(data->a), 0, std::int64_t(1) << 50, true);
       impl::block_ilu::schedule_factorisation<double, Space>(
           space, level_schedule<Space>(space, CsrGraphView<Space>(symbolic.pattern.lower), Triangle::lower),
-          options.schedule, symbolic);
+          options.schedule(), symbolic);
       impl::ilu::Outcome outcome;
       const auto factor = [&] {
         impl::block_ilu::factor<double, Space>(space, data->a, symbolic, m.shift(), outcome);

@@ -22,7 +22,7 @@ SchwarzOptions options_of(const std::string& blocks, const std::string& local, i
   OptionMap values = {{"local", local}, {"overlap", std::int64_t(overlap)}};
   if (blocks == "supervariables") {
     values["partition"] = blocks;
-    values["max_block_size"] = std::int64_t(3);
+    values["block_size"] = std::int64_t(3);
   } else {
     values["partition"] = partition;
     values["block_size"] = blocks;

@@ -56,7 +56,7 @@ double numeric(benchmark::State& state, const Matrix& a, const typename Method::
   method.numeric(space, a);
   const double time = perf::seconds(space, [&] { method.numeric(space, a); });
   const auto pattern = fill_pattern<Space>(space, a, options.level, std::int64_t(1) << 40, true);
-  const auto schedule = impl::ilu::schedule_rows<Space>(space, pattern.lower, options.schedule);
+  const auto schedule = impl::ilu::schedule_rows<Space>(space, pattern.lower, options.schedule());
   Report report;
   impl::ilu::Outcome outcome;
   const auto factor = [&] {
@@ -106,7 +106,7 @@ void add_method(const perf::Matrix* a, const std::string& spec, typename Method:
   perf::add("symbolic/" + name, repetitions,
             [=](benchmark::State& state) { return symbolic<Method>(state, *a, options); });
   for (const std::string& schedule : schedules) {
-    OptionFields::of(options).set({{"schedule", schedule}}, "perf_ilu");
+    OptionFields::of(options).set({{"solve.method", schedule}}, "perf_ilu");
     if (kernels) perf::print_kernels<Method>(*a, options, name + "/" + schedule);
     perf::add("numeric/" + name + "/" + schedule, repetitions,
               [=](benchmark::State& state) { return numeric<Method>(state, *a, options, kind); });

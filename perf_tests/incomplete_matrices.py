@@ -180,7 +180,7 @@ def render(arguments):
     total = count(results, settings, solvers, INCOMPLETE)
     lines = ["# Incomplete factorisations on general and symmetric matrices", "",
              f"By `perf_tests/incomplete_matrices.py`: rtol {arguments.rtol}, at most {arguments.max_iters} iterations, b = A 1, x0 = 0, "
-             f"{machine}, {arguments.threads} thread(s) a run, {arguments.timeout:g} s a run. Shifts are the methods' own (`raise_shift`).", "",
+             f"{machine}, {arguments.threads} thread(s) a run, {arguments.timeout:g} s a run. Shifts are the methods' own (`shift=auto`).", "",
              f"{len(results)} matrices. The best incomplete factorisation converges on **{total}**, Jacobi on "
              f"{count(results, settings, solvers, ['Jacobi'])}. The first {len(FIRST)} of the table had all matrices, the others those that none of the first solved. UMFPACK solves {sum(is_solvable(r) for r in results.values())} to a relative "
              "residual of 1e-6.", "", "| converged | " + " | ".join(f"{s}, {setting}" for setting in settings for s in solvers) + " | any |",

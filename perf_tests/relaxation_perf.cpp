@@ -10,8 +10,8 @@
 #include <string>
 
 /// Colouring, setup and sweeps of the multicolour preconditioners: perf_relaxation --matrix=poisson3d:100
-/// [--orders=natural,largest_first,hash] [--storages=full,single,half] [--sweeps=1,2] [--two_colors=true]
-/// [--sparsify=0.05] [--repetitions=5] [--kernels=true: times by kernel, once].
+/// [--orders=natural,largest_first,hash] [--storages=full,single,half] [--sweeps=1,2] [--sparsify=0.05]
+/// [--repetitions=5] [--kernels=true: times by kernel, once].
 ///
 /// A colouring has `colors` and `rounds`, a setup the seconds of symbolic and numeric, and `again`, those of
 /// a further numeric. An application (`sweep/`) has the rate of the bytes that it has to move,
@@ -122,17 +122,15 @@ void register_all(int& argc, char** argv) {
   const auto orders = perf::words(perf::take_flag(argc, argv, "orders", "natural,largest_first,hash"));
   const auto storages = perf::words(perf::take_flag(argc, argv, "storages", "full,single"));
   const auto sweeps = perf::numbers(perf::take_flag(argc, argv, "sweeps", "1,2"));
-  const bool two_colors = perf::take_flag(argc, argv, "two_colors", "true") == "true";
   const double sparsify = std::stod(perf::take_flag(argc, argv, "sparsify", "0"));
   const bool kernels = perf::take_flag(argc, argv, "kernels", "false") == "true";
   const int repetitions = std::stoi(perf::take_flag(argc, argv, "repetitions", "5"));
   const auto a = perf::lasting_matrix(spec);
   for (const std::string& order : orders) {
     MulticolorGsOptions options = MulticolorGsOptions::symmetric();
-    OptionFields::of(options).set({{"order", order}, {"two_colors", two_colors}, {"sparsify", sparsify}},
-                                  "perf_relaxation");
+    OptionFields::of(options).set({{"order", order}, {"sparsify", sparsify}}, "perf_relaxation");
     const std::string name = spec + "/" + order;
-    const ColoringOptions coloring{.order = options.order, .two_colors = two_colors};
+    const ColoringOptions coloring{.order = options.order};
     perf::add("coloring/" + name, repetitions,
               [=](benchmark::State& state) { return color(state, *a, coloring, sparsify); });
     perf::add("coloring/" + name + "/distance:2", repetitions, [=](benchmark::State& state) {

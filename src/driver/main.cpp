@@ -83,6 +83,5 @@ int main(int argc, char** argv) {
   prekond::driver::Interrupts interrupts;  // before there are threads
   const prekond::driver::Processes processes;
   if (!processes.is_serial()) interrupts.be_silent();
-  prekond::driver::register_kokkoskernels();
   return prekond::driver::run({argv + std::min(argc, 1), argv + argc}, processes);
 }

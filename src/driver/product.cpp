@@ -5,7 +5,6 @@
 #include <prekond/matrix/matrix_format.hpp>
 #ifdef PREKOND_DRIVER_HAS_KOKKOSKERNELS
 #include <prekond/adapters/kokkoskernels.hpp>
-#include <prekond/adapters/kokkoskernels_spgemm.hpp>
 #endif
 
 #include <algorithm>
@@ -37,12 +36,6 @@ void check_product(const std::string& spmv, const Processes& processes) {
 #endif
   if (!processes.is_serial())
     throw OptionError("--spmv " + spmv + " is for one process; run it without mpirun, or take --spmv auto");
-}
-
-void register_kokkoskernels() {
-#ifdef PREKOND_DRIVER_HAS_KOKKOSKERNELS
-  kokkoskernels::register_spgemm<double, Space>();
-#endif
 }
 
 template <class Scalar>

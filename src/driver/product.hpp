@@ -27,7 +27,4 @@ template <class Scalar>
 std::unique_ptr<Operator<Scalar, Space>> make_product(const Space& space, const std::string& spmv,
                                                       const Matrix<Scalar>& a, ProductFacts& facts);
 
-/// For the options of preconditioners that name it; nothing where the build has none.
-void register_kokkoskernels();
-
 }  // namespace prekond::driver

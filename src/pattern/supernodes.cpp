@@ -211,7 +211,7 @@ CsrGraph<Space> merge_supernodes(const Space& space, const std::type_identity_t<
   if (bytes > max_bytes)
     throw InputError("the pattern with the rows of a block united would have " + std::to_string(nnz) +
                      " entries and take " + std::to_string(bytes) + " bytes, more than the " +
-                     std::to_string(max_bytes) + " allowed; lower the block size or raise block_similarity");
+                     std::to_string(max_bytes) + " allowed; lower the block size");
   const auto col_idxs = allocate<Vector<int, Space>>(space, "prekond::supernodes::col_idxs", nnz);
   Kokkos::parallel_for("prekond::supernodes::fill_unions", policy,
                        FillUnions<Space>{columns, count, row_ptrs, col_idxs});

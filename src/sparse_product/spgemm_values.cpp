@@ -275,41 +275,11 @@ void spgemm_values(const Space& space, const CsrView<Scalar, Space>& a, const Cs
   }
 }
 
-namespace {
-
-/// The product of Kokkos Kernels.
-template <class Scalar, class Space>
-SpgemmFunction<Scalar, Space>& registered_spgemm() {
-  static SpgemmFunction<Scalar, Space> function = nullptr;
-  return function;
-}
-
-}  // namespace
-
-template <class Scalar, class Space>
-void register_spgemm(SpgemmFunction<Scalar, Space> f) {
-  registered_spgemm<Scalar, Space>() = f;
-}
-
-template <class Scalar, class Space>
-bool has_spgemm(SpgemmLibrary library) {
-  return library == SpgemmLibrary::own || registered_spgemm<Scalar, Space>();
-}
-
 template <class Scalar, class Space>
 CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> spgemm(const Space& space,
                                                                          const CsrView<Scalar, Space>& a,
                                                                          const CsrView<Scalar, Space>& b,
                                                                          const SpgemmOptions& options) {
-  if (options.library == SpgemmLibrary::kokkos_kernels) {
-    const auto function = registered_spgemm<Scalar, Space>();
-    if (!function)
-      throw InputError(
-          "spgemm: this program has no product of Kokkos Kernels (build with Kokkos Kernels, and call "
-          "prekond::kokkoskernels::register_spgemm)");
-    impl::spgemm::check_fit(a.num_rows, a.num_cols, b.num_rows, b.num_cols);
-    return function(space, a, b);
-  }
   if constexpr (is_host_space<Space>)
     if (a.num_cols == b.num_rows && a.nnz() > 0 && b.nnz() > 0) {
       const auto check = [&](std::size_t nnz) {
@@ -331,9 +301,7 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> spgemm(const S
       const Space&, const CsrView<Scalar, Space>&, const CsrView<Scalar, Space>&, const SpgemmOptions&); \
   template void spgemm_values<Scalar, Space>(                                                            \
       const Space&, const CsrView<Scalar, Space>&, const CsrView<Scalar, Space>&,                        \
-      const CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>&, ProductBlocks);          \
-  template void register_spgemm<Scalar, Space>(SpgemmFunction<Scalar, Space>);                           \
-  template bool has_spgemm<Scalar, Space>(SpgemmLibrary);
+      const CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>&, ProductBlocks);
 PREKOND_INSTANTIATE(PREKOND_SPGEMM)
 
 }  // namespace prekond

@@ -56,7 +56,7 @@ std::int64_t iterations_with_blocks(const std::string& spec, const std::string& 
   SchwarzOptions options;
   options.overlap = 0;
   options.partition = PartitionMethod::rows;
-  options.num_blocks = num_ranks();
+  options.block_size = static_cast<int>((a.num_rows + num_ranks() - 1) / num_ranks());
   options.local.name = method;
   options.local.options = options_of(method);
   options.resolve();

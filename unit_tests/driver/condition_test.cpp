@@ -154,8 +154,9 @@ TEST_F(ConditionTest, WhatFailsLeavesTheSolveItsResult) {
 
 TEST_F(ConditionTest, ThereIsNoNumberWhereMIsNotPositiveDefinite) {
   // p is negative on the last tenth of the spectrum.
-  const std::vector<std::string> info = {"info",    "--generate", "poisson2d:20", "--condition", "--precond",
-                                         "neumann", "-p",         "degree=1",     "omega=1.1"};
+  const std::vector<std::string> info = {"info",        "--generate", "poisson2d:20",
+                                         "--condition", "--precond",  "neumann",
+                                         "-p",          "degree=1",   "lambda_max=1.36"};
   const Json condition = report_of(info)["condition"];
   EXPECT_EQ(condition["reason"], "preconditioner_not_spd");
   EXPECT_GT(condition["steps"].get<int>(), 0);

@@ -29,8 +29,7 @@ TEST(LongSetup, IsToldOfBeforeOnStandardError) {
   const std::string matrix = folder.write("arrow.mtx", arrow.str()), err = folder / "err";
   // It waits no longer than until the line is there, and a minute where it does not come.
   const std::string script = std::string(PREKOND_DRIVER_PATH) + " solve " + matrix +
-                             " --solver bicgstab --precond isai -p workspace_budget=1000000000" +
-                             " --kokkos-num-threads=1 >/dev/null 2>" + err +
+                             " --solver bicgstab --precond isai --kokkos-num-threads=1 >/dev/null 2>" + err +
                              " & pid=$!; k=0; while kill -0 $pid 2>/dev/null && ! grep -q minutes " + err +
                              " && [ $k -lt 600 ]; do sleep 0.1; k=$((k + 1)); done; kill -9 $pid; wait $pid";
   [[maybe_unused]] const int ended = std::system(script.c_str());

@@ -209,14 +209,14 @@ TEST_F(OrderTest, RowsOfMessagesAndReports) {
 
 TEST_F(OrderTest, AnErrorOfASetupSaysWhichRowsItCounts) {
   const std::vector<std::string> plain = {"solve", "--generate", "circuit:30", "--precond",
-                                          "fsai",  "-p",         "power=2",    "workspace_budget=65536"};
+                                          "fsai",  "-p",         "power=1",    "memory_budget=30000"};
   auto ordered = plain;
   ordered.insert(ordered.end(), {"--order", "rcm"});
   const std::string counted = "(rows are counted in the order of --order rcm)\n";
   EXPECT_EQ(run(plain).code, 3);
-  EXPECT_THAT(run(plain).err, AllOf(HasSubstr("workspace_budget"), Not(HasSubstr("--order"))));
+  EXPECT_THAT(run(plain).err, AllOf(HasSubstr("memory_budget"), Not(HasSubstr("--order"))));
   EXPECT_EQ(run(ordered).code, 3);
-  EXPECT_THAT(run(ordered).err, AllOf(HasSubstr("workspace_budget"), ::testing::EndsWith(counted)));
+  EXPECT_THAT(run(ordered).err, AllOf(HasSubstr("memory_budget"), ::testing::EndsWith(counted)));
 }
 
 TEST_F(OrderTest, SameBitsOnAnyNumberOfThreads) {

@@ -418,29 +418,6 @@ TYPED_TEST(SpgemmTest, WhatDoesNotFitIsRefused) {
   EXPECT_EQ(to_host(spgemm<double, TypeParam>(TypeParam(), a, b, tight)).nnz(), 15u);
 }
 
-TYPED_TEST(SpgemmTest, AnotherLibrarysIsTheOneThatWasRegistered) {
-  using Space = TypeParam;
-  const auto a = to_device<Space>(random_entries<double>(5, 7, 1, 1));
-  const auto b = to_device<Space>(random_entries<double>(7, 3, 1, 2));
-  const SpgemmOptions options{.library = SpgemmLibrary::kokkos_kernels};
-  register_spgemm<double, Space>(nullptr);
-  EXPECT_TRUE((has_spgemm<double, Space>(SpgemmLibrary::own)));
-  EXPECT_FALSE((has_spgemm<double, Space>(SpgemmLibrary::kokkos_kernels)));
-  EXPECT_THAT(message_of<InputError>([&] { spgemm<double, Space>(Space(), a, b, options); }),
-              ::testing::HasSubstr("has no product of Kokkos Kernels"));
-  register_spgemm<double, Space>(
-      [](const Space& space, const CsrView<double, Space>& left, const CsrView<double, Space>& right) {
-        auto c = spgemm<double, Space>(space, left, right);
-        Kokkos::deep_copy(c.values, 7.0);
-        return c;
-      });
-  EXPECT_EQ(to_host(spgemm<double, Space>(Space(), a, b, options)).values, std::vector<double>(15, 7));
-  EXPECT_NE(to_host(spgemm<double, Space>(Space(), a, b)).values, std::vector<double>(15, 7));
-  EXPECT_THAT(message_of<InputError>([&] { spgemm<double, Space>(Space(), b, b, options); }),
-              ::testing::HasSubstr("7 x 3 times 7 x 3"));
-  register_spgemm<double, Space>(nullptr);
-}
-
 // ------------------------------------------------------------------------------------- lanes that are
 // threads
 

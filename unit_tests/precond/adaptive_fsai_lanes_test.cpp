@@ -127,8 +127,7 @@ void expect_reference(const HostMatrix<double>& a, int i, const ReferenceAdaptiv
                       const std::vector<int>& start = {}, bool solve = false) {
   const int most = std::min<int>(int(a.num_rows) - 1, reference.k_max * reference.s + int(start.size()));
   const Parameters parameters{
-      most,  most, reference.k_max, reference.s, most, reference.epsilon, reference.step_tolerance,
-      1e-12, 1e-15};
+      most, reference.k_max, reference.s, most, reference.epsilon, reference.step_tolerance, 1e-12, 1e-15};
   const GrownRow row = do_row<double, Set, Slot>(Problem<double>(a), parameters, i, start, solve, 512, 4096);
   const ReferenceRow expected =
       solve ? solve_row(to_dense(a), i, start) : grow_row(to_dense(a), i, reference, start);
@@ -193,7 +192,7 @@ TYPED_TEST(AdaptiveFsaiLanes, SolveOnAKeptPattern) {
 
 TYPED_TEST(AdaptiveFsaiLanes, GrowInSinglePrecision) {
   const HostMatrix<double> a = random_spd(83, 0.15, 3);
-  const Parameters parameters{6, 6, 6, 1, 6, 1e-3, 0, 1e-5, 1e-6};
+  const Parameters parameters{6, 6, 1, 6, 1e-3, 0, 1e-5, 1e-6};
   ReferenceAdaptiveFsai reference;
   reference.k_max = 6;
   for (const int i : {0, 41, 82}) {
@@ -206,7 +205,7 @@ TYPED_TEST(AdaptiveFsaiLanes, GrowInSinglePrecision) {
 // A workspace that is too small is reported, and no marker is left (see do_row).
 TYPED_TEST(AdaptiveFsaiLanes, TellWhatWasTooSmall) {
   const HostMatrix<double> a = random_spd(83, 0.4, 3);
-  const Parameters parameters{6, 6, 6, 1, 6, 0, 0, 1e-12, 1e-15};
+  const Parameters parameters{6, 6, 1, 6, 0, 0, 1e-12, 1e-15};
   const auto row = [&](int capacity, int pool, const std::vector<int>& start) {
     return do_row<double, typename TypeParam::Set, typename TypeParam::Slot>(
         Problem<double>(a), parameters, 82, start, false, capacity, pool);
@@ -227,7 +226,7 @@ TYPED_TEST(AdaptiveFsaiLanes, TellWhatWasTooSmall) {
 TYPED_TEST(AdaptiveFsaiLanes, StopAtABadPivot) {
   // Rows 0 and 1 are parallel, and row 2 wants both.
   const HostMatrix<double> a = sparse<double>({{1, 1, .5}, {1, 1, .4}, {.5, .4, 1}});
-  const Parameters parameters{2, 2, 2, 1, 2, 0, 0, 1e-12, 1e-15};
+  const Parameters parameters{2, 2, 1, 2, 0, 0, 1e-12, 1e-15};
   const GrownRow row = do_row<double, typename TypeParam::Set, typename TypeParam::Slot>(
       Problem<double>(a), parameters, 2, {}, false, 64, 64);
   EXPECT_EQ(row.status, RowStatus::pivot);

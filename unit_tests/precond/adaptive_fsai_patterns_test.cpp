@@ -173,31 +173,6 @@ TYPED_TEST(AdaptiveFsaiPatterns, AStartWithABadPivotIsShortened) {
   EXPECT_NEAR(unit_diagonal(to_dense(a), g, 2), 1, 1e-12);
 }
 
-TYPED_TEST(AdaptiveFsaiPatterns, MaxRowSizeEndsTheGrowth) {
-  const HostMatrix<double> a = random_spd(130, 0.1, 12);
-  for (const int size : {1, 2, 6, 100}) {
-    AdaptiveFsaiOptions limited = in_double(), fewer = in_double();
-    limited.max_row_size = size;
-    fewer.max_steps = std::min(30, size - 1);
-    EXPECT_TRUE(factor<TypeParam>(a, limited) == factor<TypeParam>(a, fewer)) << size;
-  }
-  // In the middle of a step, and with a start that is longer.
-  AdaptiveFsaiOptions options = in_double();
-  options.step_size = 4;
-  options.max_row_size = 7;
-  const HostMatrix<double> g = factor<TypeParam>(a, options);
-  std::size_t longest = 0;
-  for (int i = 0; i < 130; ++i) longest = std::max(longest, g.row_ptrs[i + 1] - g.row_ptrs[i]);
-  EXPECT_EQ(longest, 7u);
-  options.initial_power = 1;
-  AdaptiveFsaiOptions start = options;
-  start.max_steps = 0;
-  const HostMatrix<double> h = factor<TypeParam>(a, options), h_0 = factor<TypeParam>(a, start);
-  for (int i = 0; i < 130; ++i)
-    EXPECT_LE(h.row_ptrs[i + 1] - h.row_ptrs[i],
-              std::max<std::size_t>(7, h_0.row_ptrs[i + 1] - h_0.row_ptrs[i]));
-}
-
 TYPED_TEST(AdaptiveFsaiPatterns, ThePrefilterGrowsOnTheStrongEntriesAndScalesByAll) {
   const HostMatrix<double> a =
       to_host(generate<double>(Kokkos::DefaultHostExecutionSpace(), "elasticity3d:4"));
@@ -280,7 +255,7 @@ TYPED_TEST(AdaptiveFsaiPatterns, ASecondNumericKeepsTheFilteredPattern) {
   expect_sound(changed, second, 1e-10);
 }
 
-TYPED_TEST(AdaptiveFsaiPatterns, PresetsAreTheirStepsAndSizes) {
+TYPED_TEST(AdaptiveFsaiPatterns, AStructAndNamesMeanTheSame) {
   const TypeParam space;
   const HostMatrix<double> a = random_spd(150, 0.2, 7);
   const auto device = to_device<TypeParam>(a);
@@ -290,22 +265,9 @@ TYPED_TEST(AdaptiveFsaiPatterns, PresetsAreTheirStepsAndSizes) {
     m->numeric(space, device);
     return to_host(dynamic_cast<AdaptiveFsai<double, TypeParam>&>(*m).factor());
   };
-  const auto by_struct = [&](int steps, int size) {
-    AdaptiveFsaiOptions options = AdaptiveFsaiOptions::published();
-    options.max_steps = steps;
-    options.step_size = size;
-    return factor<TypeParam>(a, options);
-  };
-  EXPECT_TRUE(by_name({{"preset", std::string("light")}}) == by_struct(15, 1));
-  EXPECT_TRUE(by_name({{"preset", std::string("medium")}}) == by_struct(25, 1));
-  EXPECT_TRUE(by_name({{"preset", std::string("heavy")}}) == by_struct(25, 2));
-  EXPECT_TRUE(by_name({{"preset", std::string("heavy")}, {"max_steps", std::int64_t(4)}}) == by_struct(4, 2));
-  // In the struct as by name.
-  using Preset = AdaptiveFsaiOptions::Preset;
-  EXPECT_TRUE(factor<TypeParam>(a, {.preset = Preset::light}) == by_struct(15, 1));
-  EXPECT_TRUE(factor<TypeParam>(a, {.preset = Preset::medium}) == by_struct(25, 1));
-  EXPECT_TRUE(factor<TypeParam>(a, {.preset = Preset::heavy}) == by_struct(25, 2));
-  EXPECT_TRUE(factor<TypeParam>(a, {.preset = Preset::heavy, .max_steps = 4}) == by_struct(4, 2));
+  EXPECT_TRUE(
+      factor<TypeParam>(a, AdaptiveFsaiOptions::published()) ==
+      by_name({{"max_steps", std::int64_t(30)}, {"step_size", std::int64_t(1)}, {"step_tolerance", 0.0}}));
   EXPECT_TRUE(factor<TypeParam>(a, {.tolerance = 0.1}) == by_name({{"tolerance", 0.1}}));
   EXPECT_TRUE(factor<TypeParam>(a, {.tolerance = 0.1, .step_tolerance = 0.05}) ==
               by_name({{"tolerance", 0.1}, {"step_tolerance", 0.05}}));
@@ -323,7 +285,6 @@ TYPED_TEST(AdaptiveFsaiPatterns, AStructOutOfRangeIsRefused) {
   EXPECT_THAT(message({.step_size = 0}), HasSubstr("'step_size' = 0"));
   EXPECT_THAT(message({.tolerance = -0.5}), HasSubstr("'tolerance' = -0.5"));
   EXPECT_THAT(message({.step_tolerance = std::nan("")}), HasSubstr("'step_tolerance'"));
-  EXPECT_THAT(message({.max_row_size = -1}), HasSubstr("'max_row_size' = -1"));
 }
 
 // A user who gives a tolerance wants that stop, not the other one.
@@ -337,8 +298,6 @@ TEST(AdaptiveFsaiOptionsTest, AToleranceAloneIsTheOnlyStop) {
   EXPECT_GT(step_tolerance({{"max_steps", std::int64_t(7)}}), 0);
   EXPECT_EQ(step_tolerance({{"tolerance", 1e-2}}), 0);
   EXPECT_EQ(step_tolerance({{"tolerance", 1e-2}, {"step_tolerance", 0.25}}), 0.25);
-  EXPECT_EQ(step_tolerance({{"preset", std::string("heavy")}}), 0);
-  EXPECT_EQ(step_tolerance({{"preset", std::string("heavy")}, {"step_tolerance", 0.25}}), 0.25);
 }
 
 // Only the stop on a step's improvement: as the reference, and with fewer entries the larger it is.

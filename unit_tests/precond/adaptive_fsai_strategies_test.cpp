@@ -91,8 +91,8 @@ void expect_same(const HostMatrix<double>& g, const HostMatrix<double>& expected
 std::set<int> ties(const HostMatrix<double>& a, const AdaptiveFsaiOptions& options,
                    const HostMatrix<double>& start = {}) {
   ReferenceAdaptiveFsai parameters;
-  parameters.k_max = *resolved(options).max_steps;
-  parameters.s = *resolved(options).step_size;
+  parameters.k_max = options.max_steps;
+  parameters.s = options.step_size;
   const Dense dense = to_dense(a);
   std::set<int> rows;
   for (int i = 0; i < a.num_rows; ++i) {
@@ -123,15 +123,14 @@ TYPED_TEST(AdaptiveFsaiStrategies, GiveTheFactorOfTheDefault) {
 
 TYPED_TEST(AdaptiveFsaiStrategies, TakeEveryParameter) {
   const HostMatrix<double> a = random_spd(131, 0.12, 17);
-  std::vector<AdaptiveFsaiOptions> sets(8, in_double());
+  std::vector<AdaptiveFsaiOptions> sets(7, in_double());
   sets[0].max_steps = 0;
   sets[1].step_size = 3;
-  sets[2].max_row_size = 6, sets[2].step_size = 4;
+  sets[2].max_steps = 2, sets[2].step_size = 4;
   sets[3].step_tolerance = 0.02;
   sets[4].tolerance = 0, sets[4].max_steps = 60;
   sets[5].initial_power = 1, sets[5].max_steps = 4;
   sets[6].prefilter = 0.05, sets[6].postfilter = 0.05;
-  sets[7].candidate_floor = 0.05;
   for (std::size_t k = 0; k < sets.size(); ++k) {
     SCOPED_TRACE("set " + std::to_string(k));
     const HostMatrix<double> expected = factor<TypeParam>(a, sets[k]);
@@ -367,7 +366,7 @@ TYPED_TEST(AdaptiveFsaiStrategies, ThePortableLaneGroupGivesTheSameFactor) {
                                              device.values.data(),   device.values.data(),
                                              diagonal.data(),        root.data(),
                                              representatives.data(), a.num_rows};
-  const inner::Parameters parameters{20, 20, 20, 1, 1, 1e-3, 0, 1e-12, 1e-15};
+  const inner::Parameters parameters{20, 20, 1, 1, 1e-3, 0, 1e-12, 1e-15};
   const auto expected =
       to_host(inner::Setup<double, double, TypeParam>(space, matrix, a.nnz(), parameters, 1 << 24).grow());
   expect_same(to_host(inner::Setup<double, double, TypeParam, true, Gradient::marker>(space, matrix, a.nnz(),
@@ -427,12 +426,11 @@ TYPED_TEST(AdaptiveFsaiStrategies, ExtendingIsUnderTheSameStops) {
     fsai.numeric(space, to_device<TypeParam>(second));
     return to_host(fsai.factor());
   };
-  std::vector<AdaptiveFsaiOptions> sets(5, in_double());
+  std::vector<AdaptiveFsaiOptions> sets(4, in_double());
   sets[0].tolerance = 0.7, sets[0].max_steps = 6;
   sets[1].step_tolerance = 0.05;
   sets[2].max_steps = 3, sets[2].step_size = 2;
   sets[3].max_steps = 8, sets[3].postfilter = 0.1;
-  sets[4].max_steps = 8, sets[4].max_row_size = 7;
   for (std::size_t k = 0; k < sets.size(); ++k) {
     SCOPED_TRACE("set " + std::to_string(k));
     AdaptiveFsaiOptions options = sets[k];
@@ -445,12 +443,9 @@ TYPED_TEST(AdaptiveFsaiStrategies, ExtendingIsUnderTheSameStops) {
     for (int i = 0; i < 131; ++i) {
       const std::size_t before = first.row_ptrs[i + 1] - first.row_ptrs[i],
                         after = g.row_ptrs[i + 1] - g.row_ptrs[i];
-      ASSERT_LE(after, before + std::size_t(*resolved(options).max_steps * *resolved(options).step_size));
-      if (options.max_row_size > 0) {
-        ASSERT_LE(after, std::max<std::size_t>(before, 7));
-      }
+      ASSERT_LE(after, before + std::size_t(options.max_steps * options.step_size));
     }
-    EXPECT_TRUE(g.nnz() > first.nnz() || options.max_row_size > 0 || options.postfilter > 0);
+    EXPECT_TRUE(g.nnz() > first.nnz() || options.postfilter > 0);
   }
 }
 

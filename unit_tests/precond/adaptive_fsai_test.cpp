@@ -71,7 +71,7 @@ TYPED_TEST(AdaptiveFsaiTest, EveryParameterIsTheReferences) {
       {"random:67", random_spd(67, 0.2, 11)},
       {"random:130", random_spd(130, 0.1, 12)},
       {"elasticity3d:4", to_host(generate<double>(Kokkos::DefaultHostExecutionSpace(), "elasticity3d:4"))}};
-  std::vector<ReferenceAdaptiveFsai> sets(8);
+  std::vector<ReferenceAdaptiveFsai> sets(7);
   sets[0].k_max = 0;
   sets[1].k_max = 3;
   sets[2].s = 2;
@@ -79,14 +79,12 @@ TYPED_TEST(AdaptiveFsaiTest, EveryParameterIsTheReferences) {
   sets[4].epsilon = 0.5;
   sets[5].epsilon = 0, sets[5].k_max = 60;
   sets[6].step_tolerance = 0.01;
-  sets[7].floor = 0.05;
   for (const auto& set : sets) {
     AdaptiveFsaiOptions options = in_double();
     options.max_steps = set.k_max;
     options.step_size = set.s;
     options.tolerance = set.epsilon;
     options.step_tolerance = set.step_tolerance;
-    options.candidate_floor = set.floor == 1e-12 ? -1 : set.floor;
     for (const Case& test : cases) {
       const HostMatrix<double> g = factor<TypeParam>(test.matrix, options);
       expect_sound(test.matrix, g, 1e-10);
@@ -220,7 +218,7 @@ TYPED_TEST(AdaptiveFsaiTest, ThePortableLaneGroupGivesTheSameFactor) {
                                              device.values.data(),   device.values.data(),
                                              diagonal.data(),        root.data(),
                                              representatives.data(), a.num_rows};
-  const inner::Parameters parameters{20, 20, 20, 1, 1, 1e-3, 0, 1e-12, 1e-15};
+  const inner::Parameters parameters{20, 20, 1, 1, 1e-3, 0, 1e-12, 1e-15};
   const auto native = to_host(
       inner::Setup<double, double, TypeParam, false>(space, matrix, a.nnz(), parameters, 1 << 24).grow());
   const auto portable = to_host(

@@ -27,8 +27,6 @@ TYPED_TEST_SUITE(AmgInterpolationTest, TestSpaces, SpaceNames);
 
 // --------------------------------------------------------------------------------------- interpolation
 
-constexpr SpgemmOptions budget{.slab_bytes = std::int64_t(1) << 20};
-
 /// P is W with the `most` largest entries of each row, scaled to the row's sum.
 void expect_cut(const DenseMatrix& w, const HostMatrix<double>& p, int most) {
   ASSERT_EQ(p.num_rows, std::int64_t(w.size()));
@@ -95,8 +93,7 @@ int check_interpolation(const Problem& of, const CsrGraph<Space>& strong, const 
       sequential_interpolation(of.a, to_host(strong), to_vector(points.number), modulo);
   for (const int most : {1, 4, 1000}) {
     InterpolationPatterns<Space> patterns;
-    const auto p =
-        to_host(interpolation<double, Space>(space, of_a, {.points = points}, most, budget, patterns));
+    const auto p = to_host(interpolation<double, Space>(space, of_a, {.points = points}, most, patterns));
     EXPECT_EQ(p.num_cols, points.count);
     expect_cut(expected, p, most);
   }
@@ -194,9 +191,9 @@ TYPED_TEST(AmgInterpolationTest, AggressiveInterpolationIsDoneInTwoSteps) {
     const auto of_a = impl::amg::influences<double, TypeParam>(space, a, transfer.strong, {});
     InterpolationPatterns<TypeParam> one, two;
     const auto to_first = dense(to_host(interpolation<double, TypeParam>(
-        space, of_a, {.points = transfer.first}, options.interpolation_limit(), budget, one)));
+        space, of_a, {.points = transfer.first}, options.interpolation_limit(), one)));
     const auto to_points = dense(to_host(interpolation<double, TypeParam>(
-        space, of_a, {.points = transfer.points}, options.interpolation_limit(), budget, two)));
+        space, of_a, {.points = transfer.points}, options.interpolation_limit(), two)));
     DenseMatrix second;
     for (const int i : to_vector(transfer.first.coarse)) second.push_back(to_points[i]);
     ASSERT_LT(transfer.points.count, transfer.first.count);

@@ -140,16 +140,6 @@ TYPED_TEST(BlockFsaiTest, SupernodesAreTheNodesOfElasticity) {
   factor<TypeParam>(a, in_blocks(7), &report);
   ASSERT_EQ(report.notes.size(), 1u);
   EXPECT_THAT(report.notes[0], HasSubstr("supernodes: 43, mean size 6.98, fill ratio 1."));
-  options.block_limit = 2;
-  EXPECT_EQ(pattern_of(factor<TypeParam>(a, options)),
-            reference_merge(pattern_of(factor<TypeParam>(a, in_blocks(1))),
-                            reference_supernodes(pattern_of(a), 0.8, 2)));
-  options.block_limit = 16;
-  options.block_similarity = 0.3;
-  const auto begins = reference_supernodes(pattern_of(a), 0.3, 16);
-  ASSERT_LT(begins.size(), 100u);
-  EXPECT_EQ(pattern_of(factor<TypeParam>(a, options)),
-            reference_merge(pattern_of(factor<TypeParam>(a, in_blocks(1))), begins));
 }
 
 TYPED_TEST(BlockFsaiTest, WithoutSupernodesRowsAreSingle) {
@@ -217,7 +207,6 @@ TYPED_TEST(BlockFsaiTest, AFailedSymbolicLeavesTheBlocksOfTheOldFactor) {
   const TypeParam space;
   const HostMatrix<double> a = generated("elasticity3d:4"), dense = random_spd(144, 1.0, 3);
   FsaiOptions options = in_blocks(0);
-  options.block_similarity = 0.9;
   options.memory_budget = 16000;
   Fsai<double, TypeParam> fsai(options);
   fsai.symbolic(space, to_device<TypeParam>(a));
@@ -339,10 +328,8 @@ TYPED_TEST(BlockFsaiTest, TheRegistryTakesTheOptionsAndTheirRanges) {
     create_preconditioner<double, TypeParam>("fsai", options);
   };
   build({{"block_size", std::int64_t(32)}});
-  build({{"block_size", std::int64_t(0)}, {"block_similarity", 0.5}, {"block_limit", std::int64_t(8)}});
+  build({{"block_size", std::int64_t(0)}});
   EXPECT_THROW(build({{"block_size", std::int64_t(33)}}), OptionError);
-  EXPECT_THROW(build({{"block_similarity", 1.5}}), OptionError);
-  EXPECT_THROW(build({{"block_limit", std::int64_t(0)}}), OptionError);
 }
 
 TYPED_TEST(BlockFsaiTest, AUnitedPatternNeedsNoMoreIterations) {

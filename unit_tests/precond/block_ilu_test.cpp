@@ -31,9 +31,10 @@ BlockIlu0Options options_of(int b, FactorSchedule schedule = FactorSchedule::aut
                             TriangularMethod method = TriangularMethod::automatic) {
   BlockIlu0Options options;
   options.block_size = b;
-  options.raise_shift = false;
-  options.schedule = schedule;
+  options.shift = 0;
   options.solve.method = method;
+  if (schedule == FactorSchedule::levels) options.solve.method = BlockTriangularMethod::levels;
+  if (schedule == FactorSchedule::sync_free) options.solve.method = BlockTriangularMethod::sync_free;
   return options;
 }
 
@@ -158,7 +159,7 @@ TYPED_TEST(BlockIluTest, ApplicationsEqualTheScalarOnesOfTheExpandedMatrix) {
         if (dominant.col_idxs[k] == i && dominant.values[k] == 0) dominant.values[k] = 3;
     BlockIlu0<double, TypeParam> m(options_of(b));
     IluOptions scalar_options;
-    scalar_options.raise_shift = false;
+    scalar_options.shift = 0;
     Ilu<double, TypeParam> scalar(scalar_options);
     const auto expanded = to_device<TypeParam>(dominant);
     m.numeric(space, expanded);
@@ -271,7 +272,6 @@ TYPED_TEST(BlockIluTest, ShiftsAreRaisedUntilNoPivotBreaksDown) {
   BlockIlu0Options options;
   options.block_size = 3;
   BlockIlu0<double, TypeParam> m(options);
-  options.raise_shift = false;
   options.shift = 0.5;
   BlockIlu0<double, TypeParam> shifted(options);
   m.numeric(TypeParam(), to_device<TypeParam>(host));
@@ -295,23 +295,6 @@ TYPED_TEST(BlockIluTest, NumericTakesNewValuesAndRefusesAnotherPattern) {
   const auto other = to_device<TypeParam>(dominant_clusters(90, 33));
   EXPECT_THAT(message_of<InputError>([&] { m.numeric(TypeParam(), other); }),
               HasSubstr("call symbolic again"));
-}
-
-TYPED_TEST(BlockIluTest, WithoutReuseNumericFindsThePatternAnew) {
-  const auto other = to_device<TypeParam>(dominant_clusters(90, 33));
-  BlockIlu0Options options = options_of(4);
-  options.reuse = Reuse::none;
-  BlockIlu0<double, TypeParam> m(options), fresh(options_of(4));
-  m.numeric(TypeParam(), to_device<TypeParam>(dominant_clusters(90, 2)));
-  m.numeric(TypeParam(), other);
-  EXPECT_FALSE(m.report().pattern_kept);
-  fresh.numeric(TypeParam(), other);
-  EXPECT_EQ(to_vector(m.factor_lower().col_idxs), to_vector(fresh.factor_lower().col_idxs));
-  EXPECT_EQ(to_vector(m.factor_lower().values), to_vector(fresh.factor_lower().values));
-  EXPECT_EQ(to_vector(m.factor_upper().values), to_vector(fresh.factor_upper().values));
-  options.reuse = Reuse::extend;
-  EXPECT_THAT(message_of<OptionError>([&] { BlockIlu0<double, TypeParam>{options}; }),
-              HasSubstr("block_ilu0: option 'reuse' is one of pattern | none"));
 }
 
 TYPED_TEST(BlockIluTest, ValuesThatAreNotFiniteAreContained) {

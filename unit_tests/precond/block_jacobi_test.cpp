@@ -45,7 +45,7 @@ TYPED_TEST(BlockJacobiTest, LargeBlocksWithPivoting) {
 TYPED_TEST(BlockJacobiTest, OneBlockIsADirectSolver) {
   const TypeParam space;
   const auto a = generated("poisson2d:15");
-  const auto m = made_block_jacobi<double, TypeParam>({{"num_blocks", std::int64_t(1)}});
+  const auto m = made_block_jacobi<double, TypeParam>({{"block_size", std::int64_t(1000)}});
   m->numeric(space, to_device<TypeParam>(a));
   const auto x = waves<double>(225, 1);
   const auto y = applied<double, TypeParam>(*m, x);
@@ -71,7 +71,7 @@ TYPED_TEST(BlockJacobiTest, SmallBlocksAreFoundAsSupervariables) {
   const auto a = generated("elasticity3d:5");
   for (const std::int64_t most : {1, 2, 3, 4, 6, 16, 32, 33, 60}) {
     SCOPED_TRACE(most);
-    const OptionMap options = {{"partition", std::string("supervariables")}, {"max_block_size", most}};
+    const OptionMap options = {{"partition", std::string("supervariables")}, {"block_size", most}};
     check_block_jacobi<double, TypeParam>(a, options, 1e-12);
     check_block_jacobi<float, TypeParam>(a, options, 1e-4);
   }
@@ -169,7 +169,7 @@ TYPED_TEST(BlockJacobiTest, SingularBlocksFallBackToTheirDiagonals) {
     dense.assign(3, std::vector<double>(3, 0));
     for (int i = 0; i < 3; ++i)
       for (int j = 0; j < 3; ++j) dense[i][j] = u[i] * v[j];
-    const auto m = made_block_jacobi<double, TypeParam>({{"num_blocks", std::int64_t(1)}});
+    const auto m = made_block_jacobi<double, TypeParam>({{"block_size", std::int64_t(1000)}});
     m->numeric(space, to_device<TypeParam>(sparse(dense)));
     EXPECT_EQ(m->report().breakdowns.count, 3) << other;
     EXPECT_LT(std::abs(m->report().breakdowns.first_pivot), 1e-14);
@@ -177,7 +177,7 @@ TYPED_TEST(BlockJacobiTest, SingularBlocksFallBackToTheirDiagonals) {
   // No diagonal entry at all, and one that has no inverse.
   dense.assign(4, std::vector<double>(4, 0));
   dense[0][0] = 1e-320, dense[1][1] = 4;
-  const auto m = made_block_jacobi<double, TypeParam>({{"num_blocks", std::int64_t(1)}});
+  const auto m = made_block_jacobi<double, TypeParam>({{"block_size", std::int64_t(1000)}});
   m->numeric(space, to_device<TypeParam>(sparse(dense)));
   EXPECT_EQ(m->report().breakdowns.count, 4);
   EXPECT_EQ((applied<double, TypeParam>(*m, {{8, 8, 8, 8}})[0]), (std::vector<double>{8, 2, 8, 8}));
@@ -188,7 +188,7 @@ template <class Space>
 Vectors<double> inverse_of(const HostMatrix<double>& a, const std::string& storage = "full") {
   const Space space;
   const auto m =
-      made_block_jacobi<double, Space>({{"num_blocks", std::int64_t(1)}, {"local.storage", storage}});
+      made_block_jacobi<double, Space>({{"block_size", std::int64_t(1000)}, {"local.storage", storage}});
   m->numeric(space, to_device<Space>(a));
   EXPECT_EQ(m->report().breakdowns.count, 0) << m->report().breakdowns.first_row;
   Vectors<double> unit(a.num_rows, std::vector<double>(a.num_rows, 0));
@@ -243,7 +243,7 @@ TYPED_TEST(BlockJacobiTest, SingularBlocksOfAnyScaleAreFound) {
       a.values[a.row_ptrs[1] + j] = std::ldexp(a.values[a.row_ptrs[0] + j], 700);
       a.values[a.row_ptrs[2] + j] = std::ldexp(a.values[a.row_ptrs[2] + j], -700);
     }
-    const auto m = made_block_jacobi<double, TypeParam>({{"num_blocks", std::int64_t(1)}});
+    const auto m = made_block_jacobi<double, TypeParam>({{"block_size", std::int64_t(1000)}});
     m->numeric(space, to_device<TypeParam>(a));
     EXPECT_EQ(m->report().breakdowns.count, n);
     EXPECT_LT(std::abs(m->report().breakdowns.first_pivot), 1e-14);
@@ -257,13 +257,13 @@ TYPED_TEST(BlockJacobiTest, InversesOfSymmetricIndefiniteBlocksAreSymmetric) {
     for (int i = 0; i < n; i += 2)
       for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k)
         if (a.col_idxs[k] == i) a.values[k] *= i % 4 == 0 ? -1.0 : -0.25;
-    const auto m = made_block_jacobi<double, TypeParam>({{"num_blocks", std::int64_t(1)}});
+    const auto m = made_block_jacobi<double, TypeParam>({{"block_size", std::int64_t(1000)}});
     m->numeric(space, to_device<TypeParam>(a));
     EXPECT_TRUE(m->is_symmetric());
     const auto columns = inverse_of<TypeParam>(a);
     for (int i = 0; i < n; ++i)
       for (int j = 0; j < i; ++j) ASSERT_EQ(columns[i][j], columns[j][i]);
-    check_block_jacobi<double, TypeParam>(a, {{"num_blocks", std::int64_t(1)}}, 1e-10);
+    check_block_jacobi<double, TypeParam>(a, {{"block_size", std::int64_t(1000)}}, 1e-10);
   }
 }
 
@@ -527,17 +527,6 @@ TYPED_TEST(BlockJacobiTest, OptionsThatMeanNothingAreRefused) {
   const auto refusal = [](const OptionMap& options) {
     return message_of<OptionError>([&] { made_block_jacobi<double, TypeParam>(options); });
   };
-  for (const std::int64_t size : {2, 64})  // what it is by itself, too
-    EXPECT_EQ(refusal({{"num_blocks", std::int64_t(2)}, {"block_size", size}}),
-              "schwarz: num_blocks and block_size say the same; set one of them");
-  EXPECT_THAT(refusal(local_is("ilu0", {{"num_blocks", std::int64_t(2)}, {"block_size", std::int64_t(512)}})),
-              HasSubstr("say the same"));
-  EXPECT_THAT(refusal({{"partition", std::string("supervariables")}, {"block_size", std::int64_t(64)}}),
-              HasSubstr("not by block_size"));
-  EXPECT_THAT(refusal({{"partition", std::string("supervariables")}, {"block_size", std::int64_t(2)}}),
-              HasSubstr("bounded by max_block_size, not by block_size"));
-  EXPECT_THAT(refusal({{"partition", std::string("supervariables")}, {"num_blocks", std::int64_t(2)}}),
-              HasSubstr("not by num_blocks"));
   EXPECT_THAT(refusal(local_is("ilu")), HasSubstr("there is no local method 'ilu'; did you mean 'ilu0'?"));
   EXPECT_THAT(refusal(local_is("ilut", {{"local.ta", 0.1}})),
               HasSubstr("'ilut' has no option 'ta'; did you mean 'tau'?"));
@@ -556,8 +545,10 @@ TYPED_TEST(BlockJacobiTest, ValuesInForce) {
   EXPECT_EQ((Schwarz<double, TypeParam>(options).options().block_size), 64);
   options.local = {"ilu0", {}};
   EXPECT_EQ((Schwarz<double, TypeParam>(options).options().block_size), 512);
-  options.num_blocks = 3;
-  EXPECT_FALSE((Schwarz<double, TypeParam>(options).options().block_size.has_value()));
+  options.partition = PartitionMethod::supervariables;
+  EXPECT_EQ((Schwarz<double, TypeParam>(options).options().block_size), 32);
+  options.partition = PartitionMethod::automatic;
+  options.block_size = 7;
   options = Schwarz<double, TypeParam>(options).options();  // what is in force is accepted
   OptionFields::of(options).set({{"local.name", std::string("block_jacobi")},
                                  {"local.local.name", std::string("ilut")},
@@ -579,7 +570,7 @@ TYPED_TEST(BlockJacobiTest, InversesThatTakeTooMuchMemoryAreRefused) {
   const std::string bytes = is_host_space<TypeParam> ? "80000" : "102400";
   EXPECT_THAT(message_of<InputError>([&] {
                 made_block_jacobi<double, TypeParam>(
-                    {{"num_blocks", std::int64_t(1)}, {"local.memory_budget", std::int64_t(1024)}})
+                    {{"block_size", std::int64_t(1000)}, {"local.memory_budget", std::int64_t(1024)}})
                     ->symbolic(space, a);
               }),
               HasSubstr("blocks of up to 100 rows take " + bytes +
@@ -591,7 +582,7 @@ TYPED_TEST(BlockJacobiTest, InversesThatTakeTooMuchMemoryAreRefused) {
 TYPED_TEST(BlockJacobiTest, BytesCountSharedArraysOnce) {
   const TypeParam space;
   const auto m = made_block_jacobi<double, TypeParam>(
-      {{"num_blocks", std::int64_t(2)}, {"partition", std::string("rows")}});
+      {{"block_size", std::int64_t(5)}, {"partition", std::string("rows")}});
   m->numeric(space, to_device<TypeParam>(generated("tridiagonal:10")));
   // Two blocks of 5 rows with 26 entries: the parts' beginnings, rows and numbers; the blocks' pattern and
   // map.

@@ -218,7 +218,6 @@ FsaiOptions fsai_options(int block_size, int power = 1, Precision precision = Pr
   options.block_size = block_size;
   options.power = power;
   options.setup_scalar = precision;
-  options.block_limit = 32;
   return options;
 }
 
@@ -437,10 +436,7 @@ TYPED_TEST(BlockSourceTest, FsaiOfWhatNeedsTheRowsHasThem) {
   const auto blocks = random_blocks(3, 31, 16).template on_device<TypeParam>();
   expect_fsai_of_rows<TypeParam>(blocks, fsai_options(1));
   expect_fsai_of_rows<TypeParam>(blocks, fsai_options(4));
-  FsaiOptions options = fsai_options(0);
-  options.block_limit = 2;
-  expect_fsai_of_rows<TypeParam>(blocks, options);
-  options = fsai_options(3);
+  FsaiOptions options = fsai_options(3);
   options.prefilter = 0.05;
   expect_fsai_of_rows<TypeParam>(blocks, options);
   const auto rows = generate<double>(space, "poisson3d:5");

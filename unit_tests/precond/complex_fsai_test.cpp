@@ -93,14 +93,16 @@ class ComplexFsaiTest : public ::testing::Test {};
 TYPED_TEST_SUITE(ComplexFsaiTest, TestSpaces, SpaceNames);
 
 TYPED_TEST(ComplexFsaiTest, RowsMinimisePsiOnTheirPatterns) {
-  const std::vector<Method> methods = {{"fsai", {}},
-                                       {"fsai", {{"power", "3"}}},
-                                       {"fsai", {{"prefilter", 0.1}, {"power", "2"}}},
-                                       {"adaptive_fsai", {}},
-                                       {"adaptive_fsai", {{"initial_power", "2"}, {"step_size", "3"}}},
-                                       {"adaptive_fsai", {{"gradient", "marker"}, {"step_size", "2"}}},
-                                       {"adaptive_fsai", {{"gradient", "merge"}, {"step_size", "2"}}},
-                                       {"adaptive_fsai", {{"preset", "heavy"}, {"tolerance", 0.0}}}};
+  const std::vector<Method> methods = {
+      {"fsai", {}},
+      {"fsai", {{"power", "3"}}},
+      {"fsai", {{"prefilter", 0.1}, {"power", "2"}}},
+      {"adaptive_fsai", {}},
+      {"adaptive_fsai", {{"initial_power", "2"}, {"step_size", "3"}}},
+      {"adaptive_fsai", {{"gradient", "marker"}, {"step_size", "2"}}},
+      {"adaptive_fsai", {{"gradient", "merge"}, {"step_size", "2"}}},
+      {"adaptive_fsai",
+       {{"max_steps", "25"}, {"step_size", "2"}, {"step_tolerance", 0.0}, {"tolerance", 0.0}}}};
   for (const auto& test : hermitian_matrices()) {
     const ComplexDense dense = to_dense(test.matrix);
     for (const Method& method : methods) {
@@ -190,14 +192,18 @@ TYPED_TEST(ComplexFsaiTest, RotatedMatrixHasTheRotatedFactor) {
       {"adaptive_fsai", {{"step_size", "4"}, {"max_steps", "5"}}},
       {"adaptive_fsai", {{"initial_power", "1"}, {"step_size", "3"}}},
       {"adaptive_fsai", {{"prefilter", 0.05}}},
-      {"adaptive_fsai", {{"postfilter", 0.02}, {"preset", "medium"}}},
       {"adaptive_fsai",
-       {{"prefilter", 0.05}, {"postfilter", 0.02}, {"initial_power", "2"}, {"max_row_size", "12"}}},
-      {"adaptive_fsai", {{"candidate_floor", 0.05}}},
+       {{"postfilter", 0.02}, {"max_steps", "25"}, {"step_size", "1"}, {"step_tolerance", 0.0}}},
+      {"adaptive_fsai", {{"prefilter", 0.05}, {"postfilter", 0.02}, {"initial_power", "2"}}},
       {"adaptive_fsai", {{"gradient", "marker"}, {"step_size", "3"}}},
       {"adaptive_fsai", {{"gradient", "merge"}, {"step_size", "3"}}},
-      {"adaptive_fsai", {{"gradient", "merge"}, {"initial_power", "1"}, {"candidate_floor", 0.05}}},
-      {"adaptive_fsai", {{"gradient", "merge"}, {"preset", "heavy"}, {"postfilter", 0.02}}},
+      {"adaptive_fsai", {{"gradient", "merge"}, {"initial_power", "1"}}},
+      {"adaptive_fsai",
+       {{"gradient", "merge"},
+        {"max_steps", "25"},
+        {"step_size", "2"},
+        {"step_tolerance", 0.0},
+        {"postfilter", 0.02}}},
       {"adaptive_fsai", {{"max_steps", "120"}, {"tolerance", 0.0}, {"workspace_budget", "65536"}}}};
   const HostMatrix<double> a = random_spd(140, 0.12, 71);
   const std::vector<Complex> d = random_phases(140, 72);
@@ -352,7 +358,7 @@ TYPED_TEST(ComplexFsaiTest, ThePortableLaneGroupGivesTheSameFactor) {
                                               device.values.data(),   device.values.data(),
                                               diagonal.data(),        root.data(),
                                               representatives.data(), a.num_rows};
-  const inner::Parameters parameters{20, 20, 10, 2, 2, 1e-3, 0, 1e-12, 1e-15};
+  const inner::Parameters parameters{20, 10, 2, 2, 1e-3, 0, 1e-12, 1e-15};
   const auto native = to_host(
       inner::Setup<Complex, double, TypeParam, false>(space, matrix, a.nnz(), parameters, 1 << 24).grow());
   const auto portable = to_host(

@@ -157,13 +157,13 @@ TYPED_TEST(DynamicSpaiTest, EveryColumnGrowsAsTheReferenceDoes) {
   }
 }
 
-TYPED_TEST(DynamicSpaiTest, StartsFromAPowerOrTheUsersPattern) {
+TYPED_TEST(DynamicSpaiTest, StartsFromTheUsersPattern) {
   const HostMatrix<double> a = random_without_ties(70, 0.05, 31);
   DynamicSpaiOptions options;
   options.epsilon = 0.1;
-  options.initial_power = 1;
-  const HostGraph of_columns = pattern_of(transposed(a));
-  ASSERT_NO_FATAL_FAILURE(expect_reference(a, invert<TypeParam>(a, options), options, of_columns));
+  const HostGraph of_a = pattern_of(a), of_columns = pattern_of(transposed(a));
+  ASSERT_NO_FATAL_FAILURE(
+      expect_reference(a, invert<TypeParam>(a, options, nullptr, &of_a), options, of_columns));
   HostGraph pattern(70), columns(70);
   for (int i = 0; i < 70; ++i) {
     for (int j = i % 7; j <= i; j += 7) pattern[i].push_back(j);
@@ -336,12 +336,10 @@ TYPED_TEST(DynamicSpaiTest, TheRegistryBuildsItWithEveryOption) {
                              {"max_steps", std::int64_t(7)},
                              {"step_size", std::int64_t(3)},
                              {"max_fill", std::int64_t(30)},
-                             {"initial_power", std::int64_t(1)},
                              {"side", std::string("left")},
                              {"setup_scalar", std::string("single")},
                              {"reuse", std::string("none")},
                              {"memory_budget", std::int64_t(1) << 30},
-                             {"workspace_budget", std::int64_t(1) << 20},
                              {"storage", std::string("half")},
                              {"storage_format", std::string("jad")}};
   const auto built = create_preconditioner<double, TypeParam>("dynamic_spai", options);

@@ -100,7 +100,7 @@ std::vector<Setting> settings() {
   add("adaptive_fsai",
       {single,
        full,
-       {{"preset", Text("medium")}},
+       {{"max_steps", 25}, {"step_size", 1}, {"step_tolerance", 0.0}},
        {{"prefilter", 0.05}, {"postfilter", 0.05}},
        {{"initial_power", 1}, {"setup_scalar", Text("double")}},
        {{"gradient", Text("marker")}},
@@ -122,12 +122,11 @@ std::vector<Setting> settings() {
       {single,
        full,
        {{"side", Text("left")}},
-       {{"solve", Text("normal")}},
-       {{"solve", Text("normal")}, {"setup_scalar", Text("single")}, {"side", Text("left")}},
+       {{"setup_scalar", Text("single")}, {"side", Text("left")}},
        {{"power", 2}, {"prefilter", 0.05}}},
       false);
   add("dynamic_spai",
-      {single, full, {{"side", Text("left")}, {"epsilon", 0.1}}, {{"initial_power", 1}, {"epsilon", 0.2}}},
+      {single, full, {{"side", Text("left")}, {"epsilon", 0.1}}, {{"max_steps", 3}, {"epsilon", 0.2}}},
       false);
   const OptionMap unscaled = {{"scaling", Text("none")}};
   for (const char* name : {"ls_polynomial", "chebyshev", "neumann"})

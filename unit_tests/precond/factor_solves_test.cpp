@@ -10,7 +10,10 @@
 #include <gtest/gtest.h>
 #include <prekond/core/error.hpp>
 #include <prekond/krylov/cg.hpp>
+#include <prekond/precond/ilut.hpp>
 #include <prekond/precond/isai.hpp>
+#include <prekond/precond/par_ilu.hpp>
+#include <prekond/precond/par_ilut.hpp>
 #include <prekond/precond/registry.hpp>
 #include "matrix/counter_hash.hpp"
 
@@ -31,10 +34,12 @@ constexpr const char* symmetric_kinds[] = {"ic0", "ick", "mic0", "ict", "par_ic"
 OptionMap by_isai(int power = 1) {
   return {{"solve.method", std::string("isai")}, {"solve.isai_power", std::int64_t(power)}};
 }
-OptionMap by_sweeps(double tolerance, int sweeps = 50) {
-  return {{"solve.method", std::string("jacobi")},
-          {"solve.sweeps", std::int64_t(sweeps)},
-          {"solve.tolerance", tolerance}};
+template <class Options>
+Options by_sweeps(double tolerance, Options options = {}) {
+  options.solve.method = TriangularMethod::jacobi;
+  options.solve.sweeps = 50;
+  options.solve.tolerance = tolerance;
+  return options;
 }
 
 /// Poisson's equation with a diagonal that is not constant: C is not a multiple of I.
@@ -138,13 +143,14 @@ TYPED_TEST(FactorSolvesTest, CgTakesIsaiOfSymmetricKinds) {
 
 TYPED_TEST(FactorSolvesTest, BothTrianglesDoAsManySweeps) {
   int different = 0;
-  for (const char* name : {"ic0", "mic0"})
+  for (const bool modified : {false, true})
     for (const auto& host : {generated("poisson2d:9"), uneven("poisson2d:9"), generated("elasticity3d:3")})
       for (const double tolerance : {0.5, 0.1, 0.01, 1e-4}) {
-        SCOPED_TRACE(std::string(name) + ", tolerance " + std::to_string(tolerance));
-        const auto m = create_preconditioner<double, TypeParam>(name, by_sweeps(tolerance));
-        EXPECT_TRUE(m->is_symmetric());
-        auto& own = dynamic_cast<IncompleteFactorization<double, TypeParam>&>(*m);
+        SCOPED_TRACE((modified ? "mic0, tolerance " : "ic0, tolerance ") + std::to_string(tolerance));
+        auto ic_options = by_sweeps<IcOptions>(tolerance);
+        ic_options.modified = modified;
+        Ic<double, TypeParam> own(ic_options);
+        EXPECT_TRUE(own.is_symmetric());
         factored(own, host);
         const auto sweeps_of = [&](Triangle which, const auto& triangle, const auto& scale) {
           TriangularOptions options = with(TriangularMethod::jacobi);
@@ -161,39 +167,44 @@ TYPED_TEST(FactorSolvesTest, BothTrianglesDoAsManySweeps) {
         const int upper = sweeps_of(Triangle::upper, own.factor_upper(), own.pivots());
         different += lower != upper ? 1 : 0;
         const std::string sweeps = ": jacobi, " + std::to_string(std::max(lower, upper)) + " sweep";
-        EXPECT_THAT(m->report().notes, Contains(HasSubstr("lower solve" + sweeps)));
-        EXPECT_THAT(m->report().notes, Contains(HasSubstr("upper solve" + sweeps)));
-        expect_symmetric(dense_inverse<TypeParam>(*m, host.num_rows), 1e-14);
-        solved_by_cg<TypeParam>(*m, host);
+        EXPECT_THAT(own.report().notes, Contains(HasSubstr("lower solve" + sweeps)));
+        EXPECT_THAT(own.report().notes, Contains(HasSubstr("upper solve" + sweeps)));
+        expect_symmetric(dense_inverse<TypeParam>(own, host.num_rows), 1e-14);
+        solved_by_cg<TypeParam>(own, host);
       }
   EXPECT_GT(different, 0) << "nothing was raised";
   // For a general matrix each has its own.
   const auto host = generated("convection_diffusion3d:5");
-  const auto m = create_preconditioner<double, TypeParam>("ilu0", by_sweeps(0.01));
-  m->numeric(TypeParam(), to_device<TypeParam>(host));
-  EXPECT_THAT(m->report().notes, Contains(HasSubstr("sweeps (changes below 0.01 of the first)")));
+  Ilu<double, TypeParam> m(by_sweeps<IluOptions>(0.01));
+  m.numeric(TypeParam(), to_device<TypeParam>(host));
+  EXPECT_THAT(m.report().notes, Contains(HasSubstr("sweeps (changes below 0.01 of the first)")));
+}
+
+/// M^-1 b of the exact solves, and of sweeps until two tolerances.
+template <class Method, class Space>
+void check_tolerances(const HostMatrix<double>& host, const typename Method::options_type& options) {
+  const auto b = waves_of(host.num_rows);
+  const auto of = [&](const typename Method::options_type& these) {
+    Method m(these);
+    m.numeric(Space(), to_device<Space>(host));
+    return applied_to<double, Space>(m, b);
+  };
+  const auto exact = of(options);
+  const LongVector expected(exact.begin(), exact.end());
+  EXPECT_LE(relative_difference(of(by_sweeps(1e-15, options)), expected), 1e-13);
+  EXPECT_GE(relative_difference(of(by_sweeps(0.5, options)), expected), 1e-5);
 }
 
 TYPED_TEST(FactorSolvesTest, ASmallToleranceIsTheExactSolve) {
   const auto host = uneven("poisson2d:9");
-  const auto b = waves_of(host.num_rows);
-  for (const char* name : {"ilu0", "ic0", "ict", "par_ic", "par_ilut"}) {
-    const auto of = [&](const OptionMap& options) {
-      const auto m = create_preconditioner<double, TypeParam>(name, options);
-      m->numeric(TypeParam(), to_device<TypeParam>(host));
-      return applied_to<double, TypeParam>(*m, b);
-    };
-    const auto expected = of({});
-    EXPECT_LE(relative_difference(of(by_sweeps(1e-15)), LongVector(expected.begin(), expected.end())), 1e-13)
-        << name;
-    EXPECT_GE(relative_difference(of(by_sweeps(0.5)), LongVector(expected.begin(), expected.end())), 1e-5)
-        << name;
-  }
-  for (const double tolerance : {-0.1, 2.0, std::nan("")})
-    for (const char* name : {"ilu0", "ict", "par_ilut", "par_ic"})
-      EXPECT_THAT(message_of<OptionError>(
-                      [&] { create_preconditioner<double, TypeParam>(name, by_sweeps(tolerance)); }),
-                  HasSubstr("solve.tolerance"));
+  IlutOptions ict;
+  ParIluOptions par_ic;
+  ict.kind = par_ic.kind = IncompleteKind::ic;
+  check_tolerances<Ilu<double, TypeParam>, TypeParam>(host, {});
+  check_tolerances<Ic<double, TypeParam>, TypeParam>(host, {});
+  check_tolerances<Ilut<double, TypeParam>, TypeParam>(host, ict);
+  check_tolerances<ParIlu<double, TypeParam>, TypeParam>(host, par_ic);
+  check_tolerances<ParIlut<double, TypeParam>, TypeParam>(host, {});
 }
 
 // --------------------------------------------------------------------------------- where one of two diverges

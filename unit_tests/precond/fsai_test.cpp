@@ -964,12 +964,9 @@ TYPED_TEST(FsaiTest, TheRegistryBuildsItWithEveryOption) {
                              {"setup_scalar", std::string("double")},
                              {"reuse", std::string("none")},
                              {"memory_budget", std::int64_t(1) << 30},
-                             {"workspace_budget", std::int64_t(1) << 20},
                              {"storage", std::string("half")},
                              {"storage_format", std::string("jad")},
-                             {"block_size", std::int64_t(0)},
-                             {"block_similarity", 0.7},
-                             {"block_limit", std::int64_t(8)}};
+                             {"block_size", std::int64_t(0)}};
   const auto built = create_preconditioner<double, TypeParam>("fsai", options);
   EXPECT_EQ(built->name(), "fsai");
   EXPECT_TRUE(built->is_symmetric());
@@ -986,7 +983,6 @@ TYPED_TEST(FsaiTest, TheRegistryBuildsItWithEveryOption) {
   EXPECT_THAT(refuse({{"postfilter", -0.5}}), HasSubstr("postfilter"));
   EXPECT_THAT(refuse({{"setup_scalar", std::string("half")}}), HasSubstr("setup_scalar"));
   EXPECT_THAT(refuse({{"memory_budget", std::int64_t(1000)}}), HasSubstr("memory_budget"));
-  EXPECT_THAT(refuse({{"workspace_budget", std::int64_t(1000)}}), HasSubstr("workspace_budget"));
 }
 
 TYPED_TEST(FsaiTest, EveryOptionIsUsed) {
@@ -997,7 +993,6 @@ TYPED_TEST(FsaiTest, EveryOptionIsUsed) {
   const auto changed = to_device<TypeParam>(with_larger_diagonal(a, 2));
   struct BreakdownCounter {
     HostMatrix<double> first, second;
-    std::uint64_t bytes = 0;
     std::string error;
   };
   const auto run = [&](const OptionMap& options) {
@@ -1005,10 +1000,8 @@ TYPED_TEST(FsaiTest, EveryOptionIsUsed) {
     const auto fsai = create_preconditioner<double, TypeParam>("fsai", options);
     const auto& g = dynamic_cast<const FactoredInverse<double, TypeParam>&>(*fsai);
     try {
-      const ToolEvents events;
       fsai->symbolic(space, device);
       fsai->numeric(space, device);
-      outcome.bytes = events.allocated_bytes();
     } catch (const InputError& error) {
       outcome.error = error.what();
       return outcome;
@@ -1025,9 +1018,8 @@ TYPED_TEST(FsaiTest, EveryOptionIsUsed) {
     options[name] = value;
     return run(options);
   };
-  std::set<std::string> tested = {"power",      "prefilter",        "postfilter",       "setup_scalar",
-                                  "reuse",      "memory_budget",    "workspace_budget", "storage",
-                                  "block_size", "block_similarity", "block_limit",      "storage_format"};
+  std::set<std::string> tested = {"power",         "prefilter", "postfilter", "setup_scalar",  "reuse",
+                                  "memory_budget", "storage",   "block_size", "storage_format"};
   FsaiOptions all;
   for (const auto& field : OptionFields::of(all).list())
     EXPECT_EQ(tested.erase(field.name), 1u) << field.name;
@@ -1041,20 +1033,12 @@ TYPED_TEST(FsaiTest, EveryOptionIsUsed) {
   EXPECT_NE(with("reuse", std::string("none")).second.col_idxs, plain.second.col_idxs);
   EXPECT_EQ(with("reuse", std::string("pattern")).second.col_idxs, plain.second.col_idxs);
   EXPECT_THAT(with("memory_budget", std::int64_t(1) << 10).error, HasSubstr("1024"));
-  // The 400 rows are all alike; block_similarity needs others, see BlockFsaiTest.
-  const auto entries_in_blocks = [&](std::int64_t size, std::int64_t limit) {
-    return run({{"power", std::int64_t(0)}, {"block_size", size}, {"block_limit", limit}}).first.nnz();
+  // The 400 rows are all alike.
+  const auto entries_in_blocks = [&](std::int64_t size) {
+    return run({{"power", std::int64_t(0)}, {"block_size", size}}).first.nnz();
   };
-  EXPECT_EQ(entries_in_blocks(4, 16), 1000u);
-  EXPECT_EQ(entries_in_blocks(0, 16), 3400u);
-  EXPECT_EQ(entries_in_blocks(0, 8), 1800u);
-  const BreakdownCounter slab = with("workspace_budget", std::int64_t(1) << 20);
-  EXPECT_TRUE(slab.first == plain.first);
-  // As many workspaces as there is room for; on the host no more than threads anyway.
-  EXPECT_LE(slab.bytes, plain.bytes);
-  if (!is_host_space<TypeParam>) {
-    EXPECT_LT(slab.bytes, plain.bytes);
-  }
+  EXPECT_EQ(entries_in_blocks(4), 1000u);
+  EXPECT_EQ(entries_in_blocks(0), 3400u);
 }
 
 TYPED_TEST(FsaiTest, CountsItsOperationsAndBytes) {

@@ -25,8 +25,9 @@ template <class Options>
 Options unshifted(FactorSchedule schedule = FactorSchedule::automatic, int level = 0) {
   Options options;
   options.level = level;
-  options.raise_shift = false;
-  options.schedule = schedule;
+  options.shift = 0;
+  if (schedule == FactorSchedule::levels) options.solve.method = TriangularMethod::levels;
+  if (schedule == FactorSchedule::sync_free) options.solve.method = TriangularMethod::sync_free;
   return options;
 }
 
@@ -211,18 +212,16 @@ TYPED_TEST(IluTest, NumericTakesNewValues) {
   const auto host = random_general(67, 0.1, 5);
   auto changed = host;
   for (double& value : changed.values) value *= 1.5 + 0.3 * std::sin(value);
-  for (const Reuse reuse : {Reuse::pattern, Reuse::none}) {
-    auto options = unshifted<IluOptions>(FactorSchedule::automatic, 1);
-    options.reuse = reuse;
-    Ilu<double, TypeParam> m(options);
+  for (const bool anew : {false, true}) {
+    Ilu<double, TypeParam> m(unshifted<IluOptions>(FactorSchedule::automatic, 1));
     m.numeric(TypeParam(), to_device<TypeParam>(host));
     EXPECT_FALSE(m.report().pattern_kept);
     ToolEvents events;
+    if (anew) m.symbolic(TypeParam(), to_device<TypeParam>(changed));
     m.numeric(TypeParam(), to_device<TypeParam>(changed));
-    EXPECT_EQ(m.report().pattern_kept, reuse == Reuse::pattern);
+    EXPECT_EQ(m.report().pattern_kept, !anew);
     const auto& kernels = events.kernels();
-    EXPECT_EQ(std::count(kernels.begin(), kernels.end(), "prekond::fill::fill_rows") > 0,
-              reuse == Reuse::none);
+    EXPECT_EQ(std::count(kernels.begin(), kernels.end(), "prekond::fill::fill_rows") > 0, anew);
     const auto b = waves_of(67);
     EXPECT_LE(relative_difference(applied_to<double, TypeParam>(m, b),
                                   solve(reference_ilu(changed, 1, ReferenceKind::ilu), b)),
@@ -275,8 +274,6 @@ TYPED_TEST(IluTest, ShiftsEndBreakdowns) {
   check(Ic<double, TypeParam>(), more, 0.1, 4, 0);
   IcOptions from;
   from.shift = 0.005;
-  check(Ic<double, TypeParam>(from), more, 0.1, 3, 0);
-  from.raise_shift = false;
   check(Ic<double, TypeParam>(from), more, 0.005, 0, 1);
   // No shift is enough: the first of the fewest.
   const HostMatrix<double> never = sparse<double>({{1, 9, 9, 0}, {9, 1, 9, 9}, {9, 9, 1, 0}, {0, 9, 0, 1}});
@@ -310,7 +307,7 @@ TYPED_TEST(IluTest, WhatIsNotFiniteOrSingularLeavesAFinitePreconditioner) {
   for (const FactorSchedule schedule : {FactorSchedule::levels, FactorSchedule::sync_free})
     for (const char* name : {"ilu0", "iluk"}) {
       const auto m = create_preconditioner<double, TypeParam>(
-          name, {{"schedule", std::string(schedule == FactorSchedule::levels ? "levels" : "sync_free")}});
+          name, {{"solve.method", std::string(schedule == FactorSchedule::levels ? "levels" : "sync_free")}});
       m->numeric(TypeParam(), to_device<TypeParam>(host));
       EXPECT_GE(m->report().breakdowns.count, 2);
       EXPECT_EQ(m->report().breakdowns.first_row, 11);

@@ -222,7 +222,7 @@ TYPED_TEST(IlutTest, PivotsThatBreakDownAreReplacedAndCounted) {
     }
   IlutOptions options;
   options.kind = IncompleteKind::ic;
-  options.raise_shift = false;
+  options.shift = 0;
   Ilut<double, TypeParam> m(options);
   m.numeric(TypeParam(), to_device<TypeParam>(negative));
   EXPECT_EQ(m.report().breakdowns.count, 1);
@@ -284,7 +284,7 @@ TYPED_TEST(IlutTest, AnEntryThatOverflowsIsABreakdownOfItsRow) {
       sparse<double>({{1, 0, 0, 1e160}, {0, 1, 0, 0}, {1e160, 0.5, 1, 0.5}, {0, 0, 1, 1}});
   for (const double tau : {0.0, 1e-3}) {
     auto options = with({10, tau});
-    options.raise_shift = false;
+    options.shift = 0;
     Ilut<double, TypeParam> m(options);
     m.keep_factors();
     m.numeric(TypeParam(), to_device<TypeParam>(host));

@@ -303,7 +303,6 @@ TYPED_TEST(IsaiApplyTest, TheRegistryBuildsItWithEveryOption) {
                              {"setup_scalar", std::string("single")},
                              {"reuse", std::string("none")},
                              {"memory_budget", std::int64_t(1) << 30},
-                             {"workspace_budget", std::int64_t(1) << 20},
                              {"storage", std::string("half")},
                              {"storage_format", std::string("jad")}};
   const auto built = create_preconditioner<double, TypeParam>("isai", options);
@@ -319,7 +318,6 @@ TYPED_TEST(IsaiApplyTest, TheRegistryBuildsItWithEveryOption) {
   EXPECT_THAT(refuse({{"pover", std::int64_t(2)}}), AllOf(HasSubstr("pover"), HasSubstr("'power'")));
   EXPECT_THAT(refuse({{"prefilter", 1.5}}), HasSubstr("prefilter"));
   EXPECT_THAT(refuse({{"relaxation_steps", std::int64_t(-1)}}), HasSubstr("relaxation_steps"));
-  EXPECT_THAT(refuse({{"workspace_budget", std::int64_t(1000)}}), HasSubstr("workspace_budget"));
   EXPECT_THAT(refuse({{"unit_diagonal", true}}), HasSubstr("kind = lower or upper"));
 }
 

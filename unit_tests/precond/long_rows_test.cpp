@@ -260,23 +260,20 @@ TYPED_TEST(LongRows, SpaiSolvesColumnsByAllThreads) {
     if (i != 5) pattern[i].push_back(i);
     std::sort(pattern[i].begin(), pattern[i].end());
   }
-  for (const LeastSquares solver : {LeastSquares::qr, LeastSquares::normal}) {
-    for (const Precision precision : {Precision::double_precision, Precision::single_precision}) {
-      std::vector<HostMatrix<double>> inverses;
-      for (const TypeParam& space : spaces<TypeParam>()) {
-        SpaiOptions options;
-        options.solve = solver;
-        options.setup_scalar = precision;
-        Spai<double, TypeParam> spai(options);
-        spai.set_pattern(space, graph_of<TypeParam>(pattern, n));
-        set_up(spai, space, a);
-        inverses.push_back(to_host(spai.inverse()));
-        EXPECT_EQ(spai.report().breakdowns.count, 0);
-      }
-      EXPECT_TRUE(inverses[0] == inverses[1]) << "the same bits on fewer threads";
-      const double tolerance = precision == Precision::double_precision ? 1e-9 : 1e-2;
-      EXPECT_LT(least_squares_residual(transposed(a), transposed(inverses[0]), 5), tolerance);
+  for (const Precision precision : {Precision::double_precision, Precision::single_precision}) {
+    std::vector<HostMatrix<double>> inverses;
+    for (const TypeParam& space : spaces<TypeParam>()) {
+      SpaiOptions options;
+      options.setup_scalar = precision;
+      Spai<double, TypeParam> spai(options);
+      spai.set_pattern(space, graph_of<TypeParam>(pattern, n));
+      set_up(spai, space, a);
+      inverses.push_back(to_host(spai.inverse()));
+      EXPECT_EQ(spai.report().breakdowns.count, 0);
     }
+    EXPECT_TRUE(inverses[0] == inverses[1]) << "the same bits on fewer threads";
+    const double tolerance = precision == Precision::double_precision ? 1e-9 : 1e-2;
+    EXPECT_LT(least_squares_residual(transposed(a), transposed(inverses[0]), 5), tolerance);
   }
 }
 
@@ -319,7 +316,7 @@ std::int64_t bytes_in(const std::string& message) {
   return begin == std::string::npos ? 0 : std::stoll(message.substr(begin + 6));
 }
 
-/// A slab that is too small for the long rows is refused before anything of their size is allocated, by a
+/// A budget that is too small for the long rows is refused before anything of their size is allocated, by a
 /// message that says which one has room; that one is enough for all threads.
 template <class Preconditioner, class Options>
 void expect_budget(Options options, const HostMatrix<double>& a, const std::string& name, int row,
@@ -327,7 +324,7 @@ void expect_budget(Options options, const HostMatrix<double>& a, const std::stri
   using Space = typename Preconditioner::matrix_type::memory_space::execution_space;
   const Space space;
   const auto device = to_device<Space>(a);
-  options.workspace_budget = 1 << 16;
+  options.memory_budget = 1 << 16;
   Preconditioner small(options);
   small.symbolic(space, device);
   std::string message;
@@ -339,16 +336,15 @@ void expect_budget(Options options, const HostMatrix<double>& a, const std::stri
   }
   EXPECT_THAT(message, AllOf(HasSubstr(name + ": row " + std::to_string(row) + " (from 0)"),
                              HasSubstr("has " + std::to_string(length) + " entries"),
-                             HasSubstr("workspace_budget = 65536 are allowed"),
-                             HasSubstr("Set workspace_budget = " + std::to_string(bytes_in(message)))));
+                             HasSubstr("memory_budget = 65536 are allowed"),
+                             HasSubstr("Set memory_budget = " + std::to_string(bytes_in(message)))));
   const std::int64_t needed = bytes_in(message);
   EXPECT_GE(needed, std::int64_t(length) * length * 4) << "half a matrix of doubles at least";
   EXPECT_LT(peak, needed / 4);
-  options.workspace_budget = needed - 1;
+  options.memory_budget = needed - 1;
   Preconditioner one_less(options);
-  EXPECT_THAT(message_of<InputError>([&] { one_less.numeric(space, device); }),
-              HasSubstr("workspace_budget"));
-  options.workspace_budget = needed;
+  EXPECT_THAT(message_of<InputError>([&] { one_less.numeric(space, device); }), HasSubstr("memory_budget"));
+  options.memory_budget = needed;
   Preconditioner enough(options);
   enough.symbolic(space, device);
   const MemoryPeak memory;
@@ -358,7 +354,7 @@ void expect_budget(Options options, const HostMatrix<double>& a, const std::stri
   EXPECT_EQ(enough.report().breakdowns.count, 0);
 }
 
-TYPED_TEST(LongRows, WorkspaceBudgetIsObeyedOrTheErrorNamesTheNeededOne) {
+TYPED_TEST(LongRows, MemoryBudgetIsObeyedOrTheErrorNamesTheNeededOne) {
   const int n = 907;
   const HostMatrix<double> general = arrows(n, {n - 3, n - 2, n - 1}, false, 13),
                            spd = arrows(n, {n - 3, n - 2, n - 1}, true, 13);
@@ -414,7 +410,7 @@ TYPED_TEST(LongRows, ListenerIsToldBeforeSolvesOfMoreThanAMinute) {
   const int n = expensive_order<TypeParam>(2.0 / 3), of_cholesky = expensive_order<TypeParam>(1.0 / 3);
   const auto length = [](int entries) { return "has " + std::to_string(entries) + " entries"; };
   IsaiOptions isai_options;
-  isai_options.workspace_budget = std::int64_t(1) << 40;
+  isai_options.memory_budget = std::int64_t(1) << 40;
   Isai<double, TypeParam> isai(isai_options);
   EXPECT_THAT(told_before(isai, space, plain_arrow(n, 10)),
               AllOf(HasSubstr("isai: the setup's"), HasSubstr("may take "), HasSubstr(" seconds; "),
@@ -424,12 +420,12 @@ TYPED_TEST(LongRows, ListenerIsToldBeforeSolvesOfMoreThanAMinute) {
   EXPECT_THAT(told_before(factored, space, plain_arrow(of_cholesky, of_cholesky - 1)),
               AllOf(HasSubstr("isai: the setup's"), HasSubstr(length(of_cholesky))));
   FsaiOptions fsai_options;
-  fsai_options.workspace_budget = std::int64_t(1) << 40;
+  fsai_options.memory_budget = std::int64_t(1) << 40;
   Fsai<double, TypeParam> fsai(fsai_options);
   EXPECT_THAT(told_before(fsai, space, plain_arrow(of_cholesky, of_cholesky - 1)),
               AllOf(HasSubstr("fsai: the setup's"), HasSubstr(length(of_cholesky))));
   NonsymmetricFsaiOptions general_options;
-  general_options.workspace_budget = std::int64_t(1) << 40;
+  general_options.memory_budget = std::int64_t(1) << 40;
   NonsymmetricFsai<double, TypeParam> general(general_options);
   EXPECT_THAT(told_before(general, space, plain_arrow(n, n - 1)),
               AllOf(HasSubstr("nonsymmetric_fsai: the setup's"), HasSubstr(length(n))));
@@ -550,7 +546,7 @@ TYPED_TEST(LongRows, LongRowIsNotReadByEachAdaptiveRow) {
   for (const int centre : {0, n / 2}) {
     const HostMatrix<double> a = plain_arrow(n, centre);
     AdaptiveFsaiOptions options;
-    options.max_row_size = 2;
+    options.max_steps = options.step_size = 1;
     for (const double step_tolerance : {0.05, 0.0}) {
       options.step_tolerance = step_tolerance;
       AdaptiveFsai<double, TypeParam> fsai(options);

@@ -196,23 +196,6 @@ TYPED_TEST(MulticolorBlockGsTest, NumericTakesNewValuesAndRefusesAnotherPattern)
               HasSubstr("call symbolic again"));
 }
 
-TYPED_TEST(MulticolorBlockGsTest, WithoutReuseNumericFindsTheColoursAnew) {
-  const auto other = to_device<TypeParam>(dominant_clusters(90, 33));
-  MulticolorBlockGsOptions options = options_of(3);
-  options.reuse = Reuse::none;
-  MulticolorBlockGs<double, TypeParam> m(options), fresh(options_of(3));
-  m.numeric(TypeParam(), to_device<TypeParam>(dominant_clusters(90, 2)));
-  m.numeric(TypeParam(), other);
-  EXPECT_FALSE(m.report().pattern_kept);
-  fresh.numeric(TypeParam(), other);
-  EXPECT_EQ(to_vector(m.coloring().colors), to_vector(fresh.coloring().colors));
-  EXPECT_EQ((applied<double, TypeParam>(m, {some_vector(90)})),
-            (applied<double, TypeParam>(fresh, {some_vector(90)})));
-  options.reuse = Reuse::extend;
-  EXPECT_THAT(message_of<OptionError>([&] { MulticolorBlockGs<double, TypeParam>{options}; }),
-              HasSubstr("multicolor_block_gs: option 'reuse' is one of pattern | none"));
-}
-
 TYPED_TEST(MulticolorBlockGsTest, ColumnsOfOtherRanksAreLeftOut) {
   const auto host = dominant_clusters(50, 3);
   const auto wide = with_columns_of_other_ranks(host);

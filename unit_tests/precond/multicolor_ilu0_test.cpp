@@ -52,7 +52,6 @@ TYPED_TEST(MulticolorIlu0Test, EqualsTheSequentialOne) {
          {ColoringOrder::natural, ColoringOrder::largest_first, ColoringOrder::hash}) {
       MulticolorIlu0Options options;
       options.order = order;
-      options.two_colors = order == ColoringOrder::natural;
       check_factors<double, TypeParam>(test, options, 1e-13);
     }
 }
@@ -115,12 +114,12 @@ TYPED_TEST(MulticolorIlu0Test, ExactForTrianglesAndTwoColours) {
   const LongVector expected(x.begin(), x.end());
   EXPECT_LE(relative_difference(applied_to<double, TypeParam>(m, multiply(host, x)), expected), 1e-14);
   // As they are found, row 0 comes first, and the fill that it makes between all others is dropped.
-  for (const ColorNumbering numbering : {ColorNumbering::automatic, ColorNumbering::by_degree}) {
-    MulticolorIlu0Options options;
-    options.numbering = numbering;
-    MulticolorIlu0<double, TypeParam> own(options);
-    own.numeric(space, to_device<TypeParam>(host));
-    const bool by_degree = numbering == ColorNumbering::by_degree;
+  const auto device = to_device<TypeParam>(host);
+  for (const bool by_degree : {false, true}) {
+    MulticolorIlu0<double, TypeParam> own;
+    if (by_degree)
+      own.set_coloring(renumber_by_degree<TypeParam>(space, color_graph<TypeParam>(space, device), device));
+    own.numeric(space, device);
     EXPECT_EQ(to_vector(own.coloring().colors)[0], by_degree ? 1 : 0);
     const double difference =
         relative_difference(applied_to<double, TypeParam>(own, multiply(host, x)), expected);
@@ -135,10 +134,13 @@ TYPED_TEST(MulticolorIlu0Test, ExactForTrianglesAndTwoColours) {
 TYPED_TEST(MulticolorIlu0Test, LongRowsOfACircuitAreNumberedLast) {
   for (const auto& file : matrices_named({"general/circuit.mtx"}, {"general/memplus.mtx.gz"})) {
     const HostMatrix<double> a = to_host(read_matrix_market<double>(file.string()));
-    OptionMap options = {{"sparsify", 0.05}, {"order", std::string("largest_first")}};
-    const auto by_degree = iterations<TypeParam>(a, "multicolor_ilu0", options, 300);
-    options["numbering"] = std::string("found");
-    const auto found = iterations<TypeParam>(a, "multicolor_ilu0", options, 300);
+    const auto by_degree = iterations<TypeParam>(
+        a, "multicolor_ilu0", {{"sparsify", 0.05}, {"order", std::string("largest_first")}}, 300);
+    MulticolorIlu0<double, TypeParam> as_found;
+    as_found.set_coloring(color_sparsified<double, TypeParam>(TypeParam(), to_device<TypeParam>(a), {0.05},
+                                                              {.order = ColoringOrder::largest_first})
+                              .coloring);
+    const auto found = iterations_by<TypeParam>(as_found, a, 300);
     EXPECT_LT(4 * by_degree, found) << file;
   }
 }
@@ -202,18 +204,14 @@ TYPED_TEST(MulticolorIlu0Test, NumericTakesNewValues) {
   const auto host = random_general(67, 0.1, 5);
   auto changed = host;
   for (double& value : changed.values) value *= 1.5 + 0.3 * std::sin(value);
-  for (const Reuse reuse : {Reuse::pattern, Reuse::none}) {
-    MulticolorIlu0Options options;
-    options.reuse = reuse;
-    MulticolorIlu0<double, TypeParam> m(options);
-    m.numeric(space, to_device<TypeParam>(host));
-    m.numeric(space, to_device<TypeParam>(changed));
-    EXPECT_EQ(m.report().pattern_kept, reuse == Reuse::pattern);
-    const auto b = waves_of(67);
-    EXPECT_LE(relative_difference(applied_to<double, TypeParam>(m, b),
-                                  solve(reference_ilu0(changed, to_vector(m.coloring().colors), false), b)),
-              1e-13);
-  }
+  MulticolorIlu0<double, TypeParam> m;
+  m.numeric(space, to_device<TypeParam>(host));
+  m.numeric(space, to_device<TypeParam>(changed));
+  EXPECT_TRUE(m.report().pattern_kept);
+  const auto b = waves_of(67);
+  EXPECT_LE(relative_difference(applied_to<double, TypeParam>(m, b),
+                                solve(reference_ilu0(changed, to_vector(m.coloring().colors), false), b)),
+            1e-13);
 }
 
 TYPED_TEST(MulticolorIlu0Test, SparsifiedColoursDropEntriesWithinThem) {
@@ -221,7 +219,6 @@ TYPED_TEST(MulticolorIlu0Test, SparsifiedColoursDropEntriesWithinThem) {
   const auto host = random_general(129, 0.2, 8);
   MulticolorIlu0Options options;
   options.sparsify = 0.6;
-  options.max_colors = 4;
   MulticolorIlu0<double, TypeParam> m(options);
   m.numeric(space, to_device<TypeParam>(host));
   EXPECT_LT(m.coloring().num_colors, m.num_colors_before());

@@ -66,7 +66,6 @@ TYPED_TEST(MulticolorTest, EverySweepEqualsTheSequentialOne) {
           options.sweeps = sweeps;
           options.omega = omega;
           options.order = sweeps == 2 ? ColoringOrder::hash : ColoringOrder::natural;
-          options.two_colors = omega != 1.6;
           check_sweeps<double, TypeParam>(test, options, 1e-14);
         }
 }
@@ -226,61 +225,50 @@ TYPED_TEST(MulticolorTest, StorageRoundsTheTriangles) {
 TYPED_TEST(MulticolorTest, ColoursAreNumberedByTheirRowsEntries) {
   const TypeParam space;
   const auto a = to_device<TypeParam>(generated("circuit:48"));
-  const ColoringOptions coloring{1, ColoringOrder::largest_first, false};
+  const ColoringOptions coloring{1, ColoringOrder::largest_first};
   const auto found = color_graph<TypeParam>(space, a, coloring);
   const auto sparsified = color_sparsified<double, TypeParam>(space, a, {0.3}, coloring);
   ASSERT_GT(sparsified.dropped_edges, 0);
-  for (const ColorNumbering numbering :
-       {ColorNumbering::automatic, ColorNumbering::found, ColorNumbering::by_degree})
-    for (const double sparsify : {0.0, 1e-12, 0.3}) {
-      SCOPED_TRACE("numbering " + std::to_string(int(numbering)) + ", sparsify " + std::to_string(sparsify));
-      MulticolorGsOptions options;
-      options.order = ColoringOrder::largest_first;
-      options.two_colors = false;
-      options.numbering = numbering;
-      options.sparsify = sparsify;
-      MulticolorGs<double, TypeParam> m(options);
-      m.numeric(space, a);
-      const auto& before = sparsify == 0.3 ? sparsified.coloring : found;
-      const auto after = renumber_by_degree<TypeParam>(space, before, a);
-      EXPECT_NE(to_vector(before.colors), to_vector(after.colors));
-      const bool renumbers = numbering == ColorNumbering::by_degree ||
-                             (numbering == ColorNumbering::automatic && sparsify == 0.3);
-      EXPECT_EQ(to_vector(m.coloring().colors), to_vector((renumbers ? after : before).colors));
-      EXPECT_EQ(m.coloring().color_ptrs, (renumbers ? after : before).color_ptrs);
-      m.set_coloring(found);
-      m.symbolic(space, a);
-      EXPECT_EQ(to_vector(m.coloring().colors), to_vector(found.colors)) << "the user's are kept";
-    }
+  for (const double sparsify : {0.0, 1e-12, 0.3}) {
+    SCOPED_TRACE("sparsify " + std::to_string(sparsify));
+    MulticolorGsOptions options;
+    options.order = ColoringOrder::largest_first;
+    options.sparsify = sparsify;
+    MulticolorGs<double, TypeParam> m(options);
+    m.numeric(space, a);
+    const auto& before = sparsify == 0.3 ? sparsified.coloring : found;
+    const auto after = renumber_by_degree<TypeParam>(space, before, a);
+    EXPECT_NE(to_vector(before.colors), to_vector(after.colors));
+    const bool renumbers = sparsify == 0.3;
+    EXPECT_EQ(to_vector(m.coloring().colors), to_vector((renumbers ? after : before).colors));
+    EXPECT_EQ(m.coloring().color_ptrs, (renumbers ? after : before).color_ptrs);
+    m.set_coloring(found);
+    m.symbolic(space, a);
+    EXPECT_EQ(to_vector(m.coloring().colors), to_vector(found.colors)) << "the user's are kept";
+  }
 }
 
 TYPED_TEST(MulticolorTest, AnotherPatternThanSymbolicsIsRefused) {
   const TypeParam space;
   const auto host = random_spd(67, 0.15, 4), other = random_spd(67, 0.1, 4);
   ASSERT_NE(host.nnz(), other.nnz());
-  for (const double sparsify : {0.0, 0.5})
-    for (const Reuse reuse : {Reuse::pattern, Reuse::none}) {
-      SCOPED_TRACE("sparsify " + std::to_string(sparsify) + ", reuse " + std::to_string(int(reuse)));
-      MulticolorGsOptions options = MulticolorGsOptions::symmetric();
-      options.sparsify = sparsify;
-      options.reuse = reuse;
-      MulticolorGs<double, TypeParam> m(options);
-      m.symbolic(space, to_device<TypeParam>(host));
-      if (sparsify == 0) {
-        EXPECT_THAT(message_of<InputError>([&] { m.numeric(space, to_device<TypeParam>(other)); }),
-                    HasSubstr("multicolor_ssor: numeric was given " + std::to_string(other.nnz()) +
-                              " entries, symbolic " + std::to_string(host.nnz()) + "; call symbolic again"));
-      }
-      m.numeric(space, to_device<TypeParam>(host));
-      const auto expected = applied_to<double, TypeParam>(m, waves_of(67));
-      if (reuse == Reuse::pattern) {
-        EXPECT_THAT(message_of<InputError>([&] { m.numeric(space, to_device<TypeParam>(other)); }),
-                    HasSubstr("call symbolic again"));
-        EXPECT_EQ((applied_to<double, TypeParam>(m, waves_of(67))), expected);
-      } else {
-        EXPECT_NO_THROW(m.numeric(space, to_device<TypeParam>(other))) << "its colours are found anew";
-      }
+  for (const double sparsify : {0.0, 0.5}) {
+    SCOPED_TRACE("sparsify " + std::to_string(sparsify));
+    MulticolorGsOptions options = MulticolorGsOptions::symmetric();
+    options.sparsify = sparsify;
+    MulticolorGs<double, TypeParam> m(options);
+    m.symbolic(space, to_device<TypeParam>(host));
+    if (sparsify == 0) {
+      EXPECT_THAT(message_of<InputError>([&] { m.numeric(space, to_device<TypeParam>(other)); }),
+                  HasSubstr("multicolor_ssor: numeric was given " + std::to_string(other.nnz()) +
+                            " entries, symbolic " + std::to_string(host.nnz()) + "; call symbolic again"));
     }
+    m.numeric(space, to_device<TypeParam>(host));
+    const auto expected = applied_to<double, TypeParam>(m, waves_of(67));
+    EXPECT_THAT(message_of<InputError>([&] { m.numeric(space, to_device<TypeParam>(other)); }),
+                HasSubstr("call symbolic again"));
+    EXPECT_EQ((applied_to<double, TypeParam>(m, waves_of(67))), expected);
+  }
 }
 
 TYPED_TEST(MulticolorTest, LargeColoursOfLongRows) {
@@ -294,7 +282,6 @@ TYPED_TEST(MulticolorTest, LargeColoursOfLongRows) {
         options.sweeps = twice ? 2 : 1;
         options.omega = twice ? 0.8 : 1.0;
         options.order = ColoringOrder::hash;
-        options.two_colors = false;
         check_sweeps<double, TypeParam>({spec, generated(spec)}, options, 1e-13);
       }
 }
@@ -352,18 +339,9 @@ TYPED_TEST(MulticolorTest, SparsifiedColoursAreFoundByNumeric) {
       relative_difference(applied_to<double, TypeParam>(m, b),
                           reference_sweeps(host, to_vector(m.coloring().colors), b, true, true, 1, 1.0)),
       1e-14);
-  options.max_colors = 60;
-  MulticolorGs<double, TypeParam> all(options);
-  all.numeric(space, device);
-  EXPECT_EQ(all.coloring().num_colors, 60);
-  options.max_colors = 2;
-  options.sparsify_rounds = 0;
-  MulticolorGs<double, TypeParam> none(options);
-  none.numeric(space, device);
-  EXPECT_EQ(none.coloring().num_colors, 60);
 }
 
-TYPED_TEST(MulticolorTest, NumericTakesNewValuesAndReuseKeepsTheColours) {
+TYPED_TEST(MulticolorTest, NumericTakesNewValuesAndKeepsTheColours) {
   const TypeParam space;
   const auto host = random_spd(67, 0.15, 4);
   auto changed = host;  // other edges are weak
@@ -371,18 +349,18 @@ TYPED_TEST(MulticolorTest, NumericTakesNewValuesAndReuseKeepsTheColours) {
     for (std::size_t k = host.row_ptrs[i]; k < host.row_ptrs[i + 1]; ++k)
       if (host.col_idxs[k] != i && i * host.col_idxs[k] % 3 == 0) changed.values[k] *= 0.01;
   const auto b = waves_of(67);
-  for (const Reuse reuse : {Reuse::pattern, Reuse::none}) {
+  for (const bool anew : {false, true}) {
     MulticolorGsOptions options = MulticolorGsOptions::symmetric();
-    options.reuse = reuse;
     options.sparsify = 0.5;
     MulticolorGs<double, TypeParam> m(options), fresh(options);
     m.numeric(space, to_device<TypeParam>(host));
     EXPECT_FALSE(m.report().pattern_kept);
+    if (anew) m.symbolic(space, to_device<TypeParam>(changed));
     m.numeric(space, to_device<TypeParam>(changed));
-    EXPECT_EQ(m.report().pattern_kept, reuse == Reuse::pattern);
+    EXPECT_EQ(m.report().pattern_kept, !anew);
     fresh.numeric(space, to_device<TypeParam>(changed));
     const auto colors = to_vector(m.coloring().colors);
-    EXPECT_EQ(colors == to_vector(fresh.coloring().colors), reuse == Reuse::none);
+    EXPECT_EQ(colors == to_vector(fresh.coloring().colors), anew);
     EXPECT_LE(relative_difference(applied_to<double, TypeParam>(m, b),
                                   reference_sweeps(changed, colors, b, true, true, 1, 1.0)),
               1e-14);
@@ -496,9 +474,6 @@ TYPED_TEST(MulticolorTest, OptionsAreChecked) {
     ssor.omega = omega;
     EXPECT_THAT(message_of<OptionError>([&] { Gs{ssor}; }), HasSubstr("multicolor_ssor: omega has to be"));
   }
-  MulticolorGsOptions gs;
-  gs.reuse = Reuse::extend;
-  EXPECT_THAT(message_of<OptionError>([&] { Gs{gs}; }), HasSubstr("multicolor_gs: reuse = extend"));
   const auto refusal = [](const std::string& name, const OptionMap& options) {
     return message_of<OptionError>([&] { create_preconditioner<double, TypeParam>(name, options); });
   };
@@ -528,7 +503,6 @@ TYPED_TEST(MulticolorTest, SameBitsForAnyThreads) {
         for (const TypeParam& space : {TypeParam(), of_one_thread<TypeParam>()}) {
           MulticolorGsOptions options = MulticolorGsOptions::symmetric();
           options.sweeps = 2;
-          options.two_colors = false;
           options.order = order;
           MulticolorGs<double, TypeParam> m(options);
           m.numeric(space, a);

@@ -730,7 +730,6 @@ TYPED_TEST(NonsymmetricFsaiTest, TheRegistryBuildsItWithEveryOption) {
                              {"setup_scalar", std::string("double")},
                              {"reuse", std::string("none")},
                              {"memory_budget", std::int64_t(1) << 30},
-                             {"workspace_budget", std::int64_t(1) << 20},
                              {"storage", std::string("half")},
                              {"storage_format", std::string("jad")}};
   const auto built = create_preconditioner<double, TypeParam>("nonsymmetric_fsai", options);
@@ -748,7 +747,6 @@ TYPED_TEST(NonsymmetricFsaiTest, TheRegistryBuildsItWithEveryOption) {
   EXPECT_THAT(refuse({{"pover", std::int64_t(2)}}), AllOf(HasSubstr("pover"), HasSubstr("'power'")));
   EXPECT_THAT(refuse({{"prefilter", 1.5}}), HasSubstr("prefilter"));
   EXPECT_THAT(refuse({{"postfilter", -0.5}}), HasSubstr("postfilter"));
-  EXPECT_THAT(refuse({{"workspace_budget", std::int64_t(1000)}}), HasSubstr("workspace_budget"));
 }
 
 TYPED_TEST(NonsymmetricFsaiTest, TheRegistrysPropertyIsThePreconditioners) {

@@ -25,7 +25,6 @@ TYPED_TEST_SUITE(ParIlutTest, TestSpaces, SpaceNames);
 
 ParIlutOptions with_steps(int steps, double fill_factor, double shift = 0) {
   ParIlutOptions options;
-  options.raise_shift = false;
   options.steps = steps;
   options.fill_factor = fill_factor;
   options.shift = shift;
@@ -54,7 +53,7 @@ void check_steps(const Case& test, const ParIlutOptions& options, double toleran
                std::to_string(options.fill_factor));
   ParIlut<double, Space> m(options);
   const auto found = factored<double, Space>(m, test.matrix);
-  const auto expected = reference_par_ilut(test.matrix, options.steps, options.fill_factor, options.shift);
+  const auto expected = reference_par_ilut(test.matrix, options.steps, options.fill_factor, *options.shift);
   EXPECT_EQ(m.report().breakdowns.count, expected.factors.replaced + without_diagonal(test.matrix));
   EXPECT_NEAR(residual_of(m.report()), expected.after, 1e-5 * expected.after + tolerance);
   ASSERT_NO_FATAL_FAILURE(

@@ -189,7 +189,7 @@ std::vector<Method<Scalar, Space>> methods(int k, double l, double u, Storage st
   list.push_back(
       {"neumann",
        std::make_unique<PolynomialPreconditioner<Scalar, Space>>(PolynomialOptions{
-           .kind = PolynomialKind::neumann, .degree = k, .omega = omega, .storage = storage}),
+           .kind = PolynomialKind::neumann, .degree = k, .lambda_max = 1.5 / omega, .storage = storage}),
        [=](const ReferenceScaled& b, const Long& r) { return reference_neumann(b, r, omega, k); }});
   return list;
 }

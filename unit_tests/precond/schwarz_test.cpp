@@ -115,7 +115,7 @@ TYPED_TEST(SchwarzTest, SupervariablesOverlapToo) {
   const auto a = generated("elasticity3d:3");
   const TypeParam space;
   OptionMap options = local_is("dense", {{"partition", std::string("supervariables")},
-                                         {"max_block_size", std::int64_t(6)},
+                                         {"block_size", std::int64_t(6)},
                                          {"overlap", std::int64_t(1)}});
   const auto m = made<double, TypeParam>(options);
   m->numeric(space, to_device<TypeParam>(a));
@@ -207,7 +207,7 @@ TYPED_TEST(SchwarzTest, NotesSayWhatOverlaps) {
   EXPECT_THAT(m->report().notes,
               Contains(HasSubstr("one thread of the host made the partition and the overlap")));
   const auto rows =
-      made<double, TypeParam>({{"partition", std::string("rows")}, {"num_blocks", std::int64_t(4)}});
+      made<double, TypeParam>({{"partition", std::string("rows")}, {"block_size", std::int64_t(25)}});
   rows->numeric(space, to_device<TypeParam>(generated("tridiagonal:100")));
   EXPECT_THAT(rows->report().notes, Contains(HasSubstr("; one thread of the host made the overlap in ")));
 }
@@ -294,11 +294,6 @@ TYPED_TEST(SchwarzTest, TheRegistryBuildsIt) {
                                                            {"local.local.name", std::string("ilu0")}});
   m->numeric(space, to_device<TypeParam>(generated("poisson2d:9")));
   EXPECT_EQ(m->name(), "schwarz");
-  EXPECT_THAT(message_of<OptionError>([] {
-                create_preconditioner<double, TypeParam>(
-                    "schwarz", {{"num_blocks", std::int64_t(2)}, {"block_size", std::int64_t(2)}});
-              }),
-              HasSubstr("schwarz: num_blocks and block_size"));
   EXPECT_THAT(message_of<std::logic_error>([] { Schwarz<double, TypeParam>().partition(); }),
               HasSubstr("schwarz: there is no partition before symbolic"));
 }

@@ -428,9 +428,8 @@ TYPED_TEST(SeveralDevicesTest, TheListenerIsToldByTheFirstDevice) {
   if (!is_host_space<TypeParam>) GTEST_SKIP() << "a device solves any row in less than a minute";
   const TypeParam space = of_one_thread<TypeParam>();
   const auto a = to_device<TypeParam>(with_a_long_row());
-  const OptionMap room = {{"workspace_budget", "2147483648"}};
   for (const bool before : {true, false}) {
-    const auto m = over<double, TypeParam>({"fsai", room}, 2);
+    const auto m = over<double, TypeParam>({"fsai", {}}, 2);
     if (!before) m->symbolic(space, a);
     std::string told;
     m->set_listener([&](const std::string& text) {

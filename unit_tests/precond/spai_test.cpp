@@ -235,30 +235,6 @@ TYPED_TEST(SpaiTest, SinglePrecisionIsAsGoodAsItsBits) {
   }
 }
 
-TYPED_TEST(SpaiTest, TheNormalEquationsGiveTheSame) {
-  for (const Case& test : spai_matrices()) {
-    for (const Side side : {Side::right, Side::left}) {
-      SCOPED_TRACE(test.name);
-      SpaiOptions options = with(side, 2);
-      options.solve = LeastSquares::normal;
-      Report report;
-      ASSERT_NO_FATAL_FAILURE(
-          expect_least(test.matrix, invert<TypeParam>(test.matrix, options, &report), side, 1e-10));
-      EXPECT_EQ(report.breakdowns.count, 0);
-      options.setup_scalar = Precision::single_precision;
-      ASSERT_NO_FATAL_FAILURE(expect_least(test.matrix, invert<TypeParam>(test.matrix, options), side, 1e-4));
-    }
-  }
-  // Systems for which they are not safe are solved by QR.
-  Dense hilbert(9, std::vector<double>(9));
-  for (int i = 0; i < 9; ++i)
-    for (int j = 0; j < 9; ++j) hilbert[i][j] = 1.0 / (i + j + 1);
-  SpaiOptions options = with(Side::right);
-  options.solve = LeastSquares::normal;
-  EXPECT_TRUE(invert<TypeParam>(sparse(hilbert), options) ==
-              invert<TypeParam>(sparse(hilbert), with(Side::right)));
-}
-
 TYPED_TEST(SpaiTest, TheFullPatternGivesTheInverse) {
   for (const Side side : {Side::right, Side::left}) {
     const int n = 90;
@@ -331,10 +307,6 @@ TYPED_TEST(SpaiTest, SizesAroundTheEdgesOfEveryBin) {
       const auto m = invert<TypeParam>(a, options, nullptr, &pattern);
       ASSERT_EQ(pattern_of(m), pattern);
       ASSERT_NO_FATAL_FAILURE(expect_least(a, m, Side::right, 1e-10, columns));
-      options.solve = LeastSquares::normal;
-      ASSERT_NO_FATAL_FAILURE(
-          expect_least(a, invert<TypeParam>(a, options, nullptr, &pattern), Side::right, 1e-10, columns));
-      options.solve = LeastSquares::qr;
       options.setup_scalar = Precision::single_precision;
       ASSERT_NO_FATAL_FAILURE(
           expect_least(a, invert<TypeParam>(a, options, nullptr, &pattern), Side::right, 1e-3, columns));
@@ -778,12 +750,10 @@ TYPED_TEST(SpaiTest, TheRegistryBuildsItWithEveryOption) {
   const OptionMap options = {{"power", std::int64_t(3)},
                              {"prefilter", 0.02},
                              {"side", std::string("left")},
-                             {"solve", std::string("normal")},
                              {"setup_scalar", std::string("single")},
                              {"strategy", std::string("sorted")},
                              {"reuse", std::string("none")},
                              {"memory_budget", std::int64_t(1) << 30},
-                             {"workspace_budget", std::int64_t(1) << 20},
                              {"storage", std::string("half")},
                              {"storage_format", std::string("jad")}};
   const auto built = create_preconditioner<double, TypeParam>("spai", options);
@@ -801,7 +771,6 @@ TYPED_TEST(SpaiTest, TheRegistryBuildsItWithEveryOption) {
   EXPECT_THAT(refuse({{"prefilter", 1.5}}), HasSubstr("prefilter"));
   EXPECT_THAT(refuse({{"side", std::string("middle")}}), HasSubstr("side"));
   EXPECT_THAT(refuse({{"strategy", std::string("best")}}), HasSubstr("strategy"));
-  EXPECT_THAT(refuse({{"workspace_budget", std::int64_t(1000)}}), HasSubstr("workspace_budget"));
   EXPECT_THAT(refuse({{"memory_budget", std::int64_t(1000)}}), HasSubstr("memory_budget"));
 }
 

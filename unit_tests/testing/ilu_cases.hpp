@@ -95,11 +95,11 @@ void check_factors(const Case& test, const typename Method<Scalar, Space>::optio
   const ReferenceKind kind = reference_kind(options);
   const int level = options.level;
   SCOPED_TRACE(test.name + ", level " + std::to_string(level) + ", schedule " +
-               std::to_string(int(options.schedule)));
+               std::to_string(int(options.schedule())));
   const auto host = convert<Scalar>(test.matrix);
   Method<Scalar, Space> m(options);
   const auto found = factored<Scalar, Space>(m, host);
-  const ReferenceIlu expected = reference_ilu(host, level, kind, options.shift);
+  const ReferenceIlu expected = reference_ilu(host, level, kind, options.shift.value_or(0));
   const ReferenceFill fill = reference_fill(host, level);
   EXPECT_EQ(m.report().breakdowns.count, expected.replaced + without_diagonal(host));
   ASSERT_NO_FATAL_FAILURE(expect_triangle(found.lower, expected.lower, fill.lower, tolerance));

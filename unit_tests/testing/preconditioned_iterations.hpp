@@ -26,20 +26,27 @@ std::vector<double> applied(const Preconditioner<double, Space>& m, const std::v
   return to_vector(to);
 }
 
-/// BiCGSTAB's iterations with a preconditioner by name; max_iters + 1 where it does not converge.
+/// BiCGSTAB's iterations with a preconditioner, which is set up; max_iters + 1 where it does not converge.
 template <class Space>
-std::int64_t iterations(const HostMatrix<double>& a, const std::string& name, const OptionMap& options,
-                        std::int64_t max_iters) {
-  const auto m = create_preconditioner<double, Space>(name, options);
+std::int64_t iterations_by(MatrixPreconditioner<double, Space>& m, const HostMatrix<double>& a,
+                           std::int64_t max_iters) {
   const auto device = to_device<Space>(a);
-  m->symbolic(Space(), device);
-  m->numeric(Space(), device);
+  m.symbolic(Space(), device);
+  m.numeric(Space(), device);
   std::vector<double> x(a.num_rows);
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = std::sin(1.0 + 3.0 * static_cast<double>(i));
   const std::vector<double> b = multiply(a, x);
   const auto result = reference_bicgstab(
-      a, b, [&](const std::vector<double>& r) { return applied<Space>(*m, r); }, 1e-8, max_iters);
+      a, b, [&](const std::vector<double>& r) { return applied<Space>(m, r); }, 1e-8, max_iters);
   return result.converged ? result.iterations : max_iters + 1;
+}
+
+/// The same with a preconditioner by name.
+template <class Space>
+std::int64_t iterations(const HostMatrix<double>& a, const std::string& name, const OptionMap& options,
+                        std::int64_t max_iters) {
+  const auto m = create_preconditioner<double, Space>(name, options);
+  return iterations_by<Space>(*m, a, max_iters);
 }
 
 }  // namespace prekond::testing

@@ -97,34 +97,24 @@ SequentialSet expected_independent_set(const HostGraph& graph, const std::vector
 struct SequentialAggregates {
   std::vector<int> part, roots;
   int rounds = 0;
-  std::size_t roots_of_phase_1 = 0;
-  std::size_t longest_to_join = 0;  ///< neighbours of a vertex of phase 3
-  int ties = 0;                     ///< vertices of phase 3 that had to look at sizes
+  std::size_t longest_to_join = 0;  ///< neighbours of a vertex of phase 2
+  int ties = 0;                     ///< vertices of phase 2 that had to look at sizes
 };
 
-/// The three phases, of what a space finds. `fewest` is the second one's number of neighbours.
+/// The two phases, of what a space finds.
 template <class Space>
-SequentialAggregates sequential_aggregates(const HostGraph& graph, bool second_set = true) {
+SequentialAggregates sequential_aggregates(const HostGraph& graph) {
   const int n = static_cast<int>(graph.size());
   const HostGraph edges = neighbours(graph, 1);
   SequentialAggregates result;
   std::vector<int> root_of(n, -1);
-  for (const int fewest : {1, 2}) {
-    if (fewest == 2 && !second_set) break;
-    std::vector<char> free(n);
-    for (int v = 0; v < n; ++v) free[v] = root_of[v] < 0;
-    const SequentialSet set = expected_independent_set<Space>(graph, free);
-    result.rounds += set.rounds;
-    for (int v = 0; v < n; ++v) {
-      std::vector<int> members;
-      for (const int w : edges[v])
-        if (free[w]) members.push_back(w);
-      if (!set.marks[v] || static_cast<int>(members.size()) < fewest) continue;
-      members.push_back(v);
-      for (const int w : members) root_of[w] = v;
-      result.roots.push_back(v);
-    }
-    if (fewest == 1) result.roots_of_phase_1 = result.roots.size();
+  const SequentialSet set = expected_independent_set<Space>(graph, std::vector<char>(n, 1));
+  result.rounds = set.rounds;
+  for (int v = 0; v < n; ++v) {
+    if (!set.marks[v] || edges[v].empty()) continue;
+    root_of[v] = v;
+    for (const int w : edges[v]) root_of[w] = v;
+    result.roots.push_back(v);
   }
   std::map<int, int> size;
   for (const int root : root_of) ++size[root];

@@ -54,11 +54,4 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> spgemm(const S
   return c;
 }
 
-/// From now on prekond::spgemm with SpgemmLibrary::kokkos_kernels, and amg's option spgemm, have this
-/// product, in the precision of Scalar.
-template <class Scalar, class Space>
-void register_spgemm() {
-  prekond::register_spgemm<Scalar, Space>(spgemm<Scalar, Space>);
-}
-
 }  // namespace prekond::kokkoskernels

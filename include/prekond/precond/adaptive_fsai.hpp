@@ -22,7 +22,6 @@ struct AdaptiveFsaiOptions : SetupOptions {
   static constexpr const char* paper =
       "Bernaschi, Carrozzo, Franceschini, Janna, SIAM J. Sci. Comput. 41 (2019), alg. 1";
 
-  enum class Preset { custom, light, medium, heavy };
   /// The way to form a row's gradient. `list`: it is kept and updated, in a compact list with a table from
   /// column to place (on GPUs a hash table; on the host a marker array of n ints for each thread, beyond the
   /// budget). `marker` (the "global array" of section 3.1): the same with a marker array of n ints for each
@@ -30,18 +29,14 @@ struct AdaptiveFsaiOptions : SetupOptions {
   /// formed again in each step, by a merge of the pattern's rows of A.
   enum class Gradient { list, marker, merge };
 
-  Preset preset = Preset::custom;
-  // Unset: the value of the preset, else 15, 2, 1e-3 and 0.05; no `step_tolerance` where there is a preset or
-  // a `tolerance`. The object's `options()` have all four.
-  std::optional<int> max_steps = std::nullopt;
-  std::optional<int> step_size = std::nullopt;
+  int max_steps = 15;
+  int step_size = 2;
+  // Unset: 1e-3, and 0.05 or, where there is a `tolerance`, 0. The object's `options()` have both.
   std::optional<double> tolerance = std::nullopt;
   std::optional<double> step_tolerance = std::nullopt;
-  int max_row_size = 0;
   double prefilter = 0;
   double postfilter = 0;
   int initial_power = 0;
-  double candidate_floor = -1;
   Gradient gradient = Gradient::list;
 
   static AdaptiveFsaiOptions published() {
@@ -52,12 +47,8 @@ struct AdaptiveFsaiOptions : SetupOptions {
     return options;
   }
 
-  /// Presets: 15 steps of 1, 25 of 1, 25 of 2, all of which are taken.
   void resolve() {
-    const bool all_steps = preset != Preset::custom || tolerance.has_value();
-    if (!step_tolerance) step_tolerance = all_steps ? 0 : 0.05;
-    if (!max_steps) max_steps = preset == Preset::custom || preset == Preset::light ? 15 : 25;
-    if (!step_size) step_size = preset == Preset::custom || preset == Preset::heavy ? 2 : 1;
+    if (!step_tolerance) step_tolerance = tolerance ? 0 : 0.05;
     if (!tolerance) tolerance = 1e-3;
   }
 
@@ -65,30 +56,19 @@ struct AdaptiveFsaiOptions : SetupOptions {
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit("preset", preset,
-          {{"custom", Preset::custom},
-           {"light", Preset::light},
-           {"medium", Preset::medium},
-           {"heavy", Preset::heavy}},
-          "strength of the factor where the steps are not given; max_steps x step_size are 15 x 1 (light), "
-          "25 x "
-          "1 (medium), 25 x 2 (heavy), and step_tolerance is 0");
     visit("max_steps", max_steps, 0, 1000000,
-          "k_max, the number of growth steps of a row; more steps make a stronger and longer factor. auto is "
-          "the preset's, else 15");
+          "k_max, the number of growth steps of a row; more steps make a stronger and longer factor");
     visit(
         "step_size", step_size, 1, 1000,
         "s, the number of entries that a row gains in a step, those with the largest gradient; larger steps "
-        "make a cheaper setup and choose less well. auto is the preset's, else 2");
+        "make a cheaper setup and choose less well");
     visit("tolerance", tolerance, 0.0, 1.0,
           "epsilon, the ratio psi_k / psi_0 at which a row stops (eq. 17); a smaller one makes a stronger "
           "factor. It is the only stop where step_tolerance is not given. auto is 0.001");
     visit("step_tolerance", step_tolerance, 0.0, 1.0,
           "relative decrease of psi in a step below which a row stops; a smaller one makes a stronger "
           "factor, 0 "
-          "never stops. auto is 0.05, or 0 with a preset or a tolerance");
-    visit("max_row_size", max_row_size, 0, 1000000,
-          "largest number of entries of a row, its diagonal included; 0 sets no limit");
+          "never stops. auto is 0.05, or 0 with a tolerance");
     visit("prefilter", prefilter, 0.0, 1.0,
           "tau, the size below which an entry of A does not count for the growth, |a_ij| <= tau sqrt(a_ii "
           "a_jj); a larger tau makes a cheaper setup. G is scaled by all of A");
@@ -98,14 +78,15 @@ struct AdaptiveFsaiOptions : SetupOptions {
         "such a row; a larger delta makes an application cheaper. The rows are rescaled");
     visit("initial_power", initial_power, 0, 1000,
           "power of A's lower triangle whose pattern, G_0, rows begin with; 0 begins with the diagonal");
-    visit("candidate_floor", candidate_floor, -1.0, 1.0,
-          "ratio |r_j| / sqrt(a_ii a_jj) that a candidate has to exceed; -1 is 1e-12 in double and 1e-5 in "
-          "single precision");
     visit("gradient", gradient,
           {{"list", Gradient::list}, {"marker", Gradient::marker}, {"merge", Gradient::merge}},
           "way to form a row's gradient: in a list, with a marker array of n ints for each row in flight, or "
           "again in each step by a merge of A's rows; G is the same to rounding, list is the fastest");
     SetupOptions::describe(visit, growing_reuse_choices());
+    visit("workspace_budget", workspace_budget, std::int64_t(1) << 16, std::int64_t(1) << 40,
+          "bytes of temporary memory in which rows grow at the same time; more bytes allow more of them on a "
+          "GPU, and the markers of gradient marker, of n ints a row");
+    visit.formerly("slab_bytes");
   }
 };
 
@@ -171,7 +152,7 @@ class AdaptiveFsai : public FactoredInverse<Scalar, Space> {
   /// numeric phase goes on from there.
   RowReach reach() const override {
     const bool ends = m_options.reuse != Reuse::extend;
-    return {.levels = ends ? m_options.initial_power + *m_options.max_steps + 1 : 1000000, .adaptive = true};
+    return {.levels = ends ? m_options.initial_power + m_options.max_steps + 1 : 1000000, .adaptive = true};
   }
 
   const AdaptiveFsaiOptions& options() const { return m_options; }

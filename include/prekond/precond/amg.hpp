@@ -44,16 +44,10 @@ struct AmgOptions {
   AmgCoarsening coarsening = AmgCoarsening::aggregation;
   AmgProlongator prolongator = AmgProlongator::smoothed;
   std::optional<double> theta = std::nullopt;
-  std::optional<double> block_theta = std::nullopt;
-  double theta_decay = 0.5;
-  double prolongator_damping = 1.3333;
-  bool second_set = false;
   std::optional<int> max_interpolation = std::nullopt;
-  double max_row_sum = 0.9;
   int aggressive_levels = 0;
   int unknowns_per_node = 0;
   int candidates = 0;
-  int candidate_sweeps = 15;
   int max_levels = 25;
   int coarse_size = 256;
   MethodChoice smoother = {
@@ -65,14 +59,12 @@ struct AmgOptions {
   AmgStorage storage = AmgStorage::automatic;
   MatrixFormat storage_format = MatrixFormat::automatic;
   Reuse reuse = Reuse::pattern;
-  std::int64_t workspace_budget = std::int64_t(256) << 20;
-  SpgemmLibrary spgemm = SpgemmLibrary::own;
 
-  /// The limit of strong couplings: `theta`, or `block_theta` for systems (several unknowns a node or several
-  /// vectors), or their defaults.
+  /// The limit of strong couplings: `theta`, or its default, which is another one for systems (several
+  /// unknowns a node or several vectors).
   double strong_limit(bool is_system) const {
     if (coarsening == AmgCoarsening::classical) return theta.value_or(0.25);
-    return is_system ? block_theta.value_or(theta.value_or(0.02)) : theta.value_or(0.05);
+    return theta.value_or(is_system ? 0.02 : 0.05);
   }
 
   /// The largest number of entries (with aggregation, of aggregates) in a row of the prolongator.
@@ -101,12 +93,8 @@ struct AmgOptions {
     return Storage::full;
   }
 
-  SpgemmOptions products() const { return {.slab_bytes = workspace_budget, .library = spgemm}; }
-
   /// \throws OptionError for a cycle without sweeps, and reuse = extend
   void resolve() {
-    block_theta = strong_limit(true);
-    theta = strong_limit(false);
     max_interpolation = interpolation_limit();
     if (pre_sweeps + post_sweeps == 0)
       throw OptionError("amg: pre_sweeps and post_sweeps are both 0; a cycle needs a sweep");
@@ -160,33 +148,18 @@ struct AmgOptions {
           {{"smoothed", AmgProlongator::smoothed}, {"unsmoothed", AmgProlongator::unsmoothed}},
           "prolongator of aggregation: smoothed takes one step of damped Jacobi on the tentative one (SPD); "
           "unsmoothed is the tentative one, for nonsymmetric matrices");
-    visit(
-        "theta", theta, 0.0, 1.0,
-        "limit of strong couplings; raise it for anisotropic problems. With aggregation (auto is 0.05) nodes "
-        "are strongly coupled where ||A_ij|| > theta sqrt(||A_ii|| ||A_jj||), with classical coarsening "
-        "(auto is 0.25) j influences i strongly where -a_ij >= theta max_k -a_ik");
-    visit(
-        "block_theta", block_theta, 0.0, 1.0,
-        "theta of aggregation where nodes have several unknowns or the near null space several vectors; auto "
-        "is theta where that is given, else 0.02");
-    visit("theta_decay", theta_decay, 0.0, 1.0,
-          "factor of theta from a level to the next coarser one, with aggregation");
-    visit("prolongator_damping", prolongator_damping, 0.0, 2.0,
-          "damping of aggregation's smoothed prolongators, over the largest eigenvalue of D^-1 A; 4/3 is "
-          "best for the upper three quarters of the spectrum");
+    visit("theta", theta, 0.0, 1.0,
+          "limit of strong couplings; raise it for anisotropic problems. With aggregation nodes are strongly "
+          "coupled where ||A_ij|| > theta sqrt(||A_ii|| ||A_jj||), half of it on each coarser level (auto is "
+          "0.05, or 0.02 where nodes have several unknowns or the near null space several vectors), with "
+          "classical coarsening (auto is 0.25) j influences i strongly where -a_ij >= theta max_k -a_ik");
   }
   template <class Visitor>
   void describe_levels(Visitor& visit) {
-    visit("second_set", second_set,
-          "whether aggregation forms aggregates about a second independent set too; true gives smaller "
-          "aggregates, fewer iterations and a larger hierarchy");
     visit("max_interpolation", max_interpolation, 1, 1000,
           "largest number of entries in a row of the prolongator, with aggregation of aggregates of a node; "
           "raise it for fewer iterations, lower it for sparser levels; auto is 4 with classical coarsening, "
           "else 12");
-    visit("max_row_sum", max_row_sum, 0.0, 1.0,
-          "limit of |sum_j a_ij| / |a_ii| above which a row has no strong influences, with classical "
-          "coarsening; 1 excludes no row");
     visit("aggressive_levels", aggressive_levels, 0, 100,
           "number of the finest levels on which classical coarsening does PMIS twice; raise it for sparser "
           "levels and more iterations");
@@ -198,8 +171,6 @@ struct AmgOptions {
           "number of vectors that the smoother makes from random ones to approximate the near null space, "
           "where the user gives none; raise it for systems whose near null space is not known; 0 takes the "
           "constants");
-    visit("candidate_sweeps", candidate_sweeps, 1, 1000,
-          "number of the smoother's sweeps on each candidate; raise it where more candidates do not help");
   }
   template <class Visitor>
   void describe_cycle(Visitor& visit) {
@@ -237,12 +208,6 @@ struct AmgOptions {
     visit("reuse", reuse, reuse_choices(),
           "whether a later numeric phase keeps the aggregates or coarse rows and all patterns, or finds them "
           "anew");
-    visit("workspace_budget", workspace_budget, std::int64_t(1) << 16, std::int64_t(1) << 40,
-          "bytes of temporary memory in products of matrices; raise it for more rows at a time");
-    visit.formerly("slab_bytes");
-    visit("spgemm", spgemm, {{"own", SpgemmLibrary::own}, {"kokkos_kernels", SpgemmLibrary::kokkos_kernels}},
-          "library of the matrix product that finds patterns and values of single entries; blocks and later "
-          "numeric phases use our own");
   }
 };
 
@@ -265,19 +230,17 @@ struct AmgOptions {
 /// (Properties::is_variable).
 ///
 /// Setup of a level by aggregation, all on the device:
-/// 1. The graph of strongly coupled nodes, see strong_connections. On each coarser level theta is multiplied
-/// by
-///    theta_decay.
-/// 2. Aggregates of nodes, see `aggregate`: a distance-2 maximal independent set (or two, `second_set`), its
-///    neighbours, and the nodes that join them.
+/// 1. The graph of strongly coupled nodes, see strong_connections. On each coarser level theta is halved.
+/// 2. Aggregates of nodes, see `aggregate`: a distance-2 maximal independent set, its neighbours, and the
+///    nodes that join them.
 /// 3. The tentative prolongator Q: the vectors of the near null space restricted to each aggregate and made
 ///    orthonormal there. The R of that factorisation is the coarse level's near null space. The vectors are
 ///    the user's (MatrixSource::set_near_null_space), else the constants, one for each unknown of a node.
-///    With candidates > 0 they are that many random vectors after candidate_sweeps of the finest level's
+///    With candidates > 0 they are that many random vectors after 15 sweeps of the finest level's
 ///    smoother on A x = 0, see relaxed_candidates (after Brezina et al., SIAM Review 47 (2005)), for matrices
 ///    whose scale or unknowns do not suit constants.
 /// 4. P = (I - omega_P D^-1 A_F) Q, or P = Q. A_F is A without entries between nodes that are not strongly
-///    coupled, which are added to its diagonal. omega_P = prolongator_damping / lambda with a bound lambda of
+///    coupled, which are added to its diagonal. omega_P = 4/3 / lambda with a bound lambda of
 ///    the eigenvalues of D^-1 A: the largest row sum of dominant rows, else 1.1 times what ten Lanczos steps
 ///    find. Jacobi's damping and Chebyshev's lambda_max come from the same lambda, unless options are given.
 ///    Each node keeps the blocks of its own aggregate and of the largest others, max_interpolation in all.

@@ -29,8 +29,9 @@ struct BlockIlu0Options : FactorOptions {
   static constexpr const char* paper = "Ma, Hu, Yuan, Liu, Math. Probl. Eng. 2021";
 
   int block_size = 0;
-  FactorSchedule schedule = FactorSchedule::automatic;
-  Reuse reuse = Reuse::pattern;
+
+  /// The factorisation's rows have the schedule of the solves.
+  FactorSchedule schedule() const { return schedule_of(solve.method); }
 
   Properties properties() const { return {.symmetry = Symmetry::nonsymmetric, .factors_in_order = true}; }
 
@@ -40,14 +41,8 @@ struct BlockIlu0Options : FactorOptions {
           "size b of a block; 0 takes that of a matrix given by blocks, or the unknowns of a node where they "
           "are known, else the size from 1 to 8 with the least memory");
     describe_shift(visit);
-    visit("schedule", schedule, factor_schedules(),
-          "schedule of the numeric phase: levels takes a launch a level of rows, sync_free one launch, where "
-          "a row waits for the rows that it needs; auto is levels on a host (on one or two threads one "
-          "thread has the rows in their order) and sync_free on a device");
     constexpr bool by_blocks = true;
     describe_solve(visit, by_blocks);
-    visit("reuse", reuse, reuse_choices(),
-          "whether a second numeric phase keeps the pattern or finds it anew");
   }
 };
 
@@ -64,8 +59,8 @@ struct BlockIlu0Options : FactorOptions {
 ///
 /// A matrix by blocks (see MatrixSource) is read as it is, one by single rows is put into blocks by each
 /// numeric phase. Padding (see BcsrMatrix) counts as rows of the identity. Lane groups work on the block
-/// rows, in scratch, by the levels of W's pattern or all in one launch (`schedule`); the result has the same
-/// bits either way, for any number of threads.
+/// rows, in scratch, by the levels of W's pattern or all in one launch, as the solves are; the result has the
+/// same bits either way, for any number of threads.
 ///
 /// Cost: numeric takes 2 b^3 operations for each pair of blocks (i, k), (k, j) with k < i, k < j and (i, j)
 /// in the pattern, and as many for the inverse and each block's product with it. Memory: A's values, 4 bytes
@@ -75,9 +70,9 @@ struct BlockIlu0Options : FactorOptions {
 ///
 /// Breakdown: a block D_i with a pivot that is not above the root of the precision's epsilon times the
 /// largest entry of its column, once its rows are scaled alike, and a row with entries that are not finite.
-/// The row loses its blocks but the diagonal one, and keeps of that A's diagonal entries. With `raise_shift`
-/// A + alpha diag|A| is factored then, see IncompleteFactorization. The report counts block rows; its first
-/// row is a single row, with its pivot relative to the column.
+/// The row loses its blocks but the diagonal one, and keeps of that A's diagonal entries. Where no `shift` is
+/// given A + alpha diag|A| is factored then, see IncompleteFactorization. The report counts block rows; its
+/// first row is a single row, with its pivot relative to the column.
 ///
 /// Source: Ma, Hu, Yuan, Liu, Math. Probl. Eng. 2021, 6613230, section 3.3; Saad, Iterative Methods for
 /// Sparse Linear Systems, 2nd ed., section 10.3.2.
@@ -95,7 +90,7 @@ class BlockIlu0 : public MatrixPreconditioner<Scalar, Space> {
   Properties properties() const override { return m_options.properties(); }
   const BlockIlu0Options& options() const { return m_options; }
 
-  /// The block size of the last phase that looked for a pattern (`reuse`); 0 before the first.
+  /// The block size of the last symbolic phase; 0 before the first.
   int block_size() const;
   using blocks_type = BcsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>;
   /// N, U and the blocks of D^-1 of the last numeric phase, which applications share; blocks by columns.

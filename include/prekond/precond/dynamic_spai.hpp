@@ -18,7 +18,6 @@ struct DynamicSpaiOptions : StaticSetupOptions {
   int max_steps = 5;
   int step_size = 5;
   int max_fill = 50;
-  int initial_power = 0;
   Side side = Side::right;
 
   DynamicSpaiOptions() { setup_scalar = Precision::double_precision; }
@@ -36,8 +35,6 @@ struct DynamicSpaiOptions : StaticSetupOptions {
           "largest number of entries that a step adds; more entries take fewer steps, and choose less well");
     visit("max_fill", max_fill, 1, 100000,
           "largest number of entries of a column; a start pattern that is longer stays as it is");
-    visit("initial_power", initial_power, 0, 1000,
-          "k, the power of I + |A| that is the start pattern; 0 starts with the diagonal");
     visit("side", side, side_choices(),
           "norm that M minimises: right is ||A M - I||, by columns of M, left is ||M A - I||, by rows");
     StaticSetupOptions::describe(visit);

@@ -20,8 +20,6 @@ struct FsaiOptions : StaticSetupOptions {
   double prefilter = 0;
   double postfilter = 0;
   int block_size = 1;
-  double block_similarity = 0.8;
-  int block_limit = 16;
 
   Properties properties() const { return {.needs_spd = true, .symmetry = Symmetry::symmetric}; }
 
@@ -42,12 +40,7 @@ struct FsaiOptions : StaticSetupOptions {
         "block_size", block_size, 0, 32,
         "number of consecutive rows that share their columns and are solved together, the unknowns of a node "
         "for example; 1 solves each row by itself, 0 takes the unknowns of a node where the source of the "
-        "matrix names them, else rows that are nearly alike");
-    visit(
-        "block_similarity", block_similarity, 0.0, 1.0,
-        "share of their united columns in A that a row and the row before have in common to be in one block, "
-        "for block_size = 0; lower values make larger blocks");
-    visit("block_limit", block_limit, 1, 32, "largest number of rows in a block, for block_size = 0");
+        "matrix names them, else up to 16 rows that have four fifths of their united columns in common");
     StaticSetupOptions::describe(visit);
   }
 };
@@ -68,7 +61,7 @@ struct FsaiOptions : StaticSetupOptions {
 /// gather and one factorisation for b rows. The report notes the number of blocks, their mean size, and how
 /// many times as many entries the united pattern has. On a pattern that was kept after a postfilter each row
 /// is solved by itself. A MatrixSource of unpadded blocks whose size b > 1 is that of these blocks of rows
-/// (`block_size` b, or 0 with b within `block_limit`) is read as it is: the power is that of the graph of the
+/// (`block_size` b, or 0 with b up to 16) is read as it is: the power is that of the graph of the
 /// blocks, and a system is gathered block by block. G is that of the expanded matrix, but for the rounding of
 /// the rows' scales. With a prefilter, a pattern of the user, padded blocks or complex numbers the blocks are
 /// expanded.
@@ -94,7 +87,7 @@ struct FsaiOptions : StaticSetupOptions {
 /// \pre `a` is symmetric, or Hermitian (see check_spd_input)
 ///
 /// \throws InputError for a diagonal entry that is missing, not positive or not real, for a pattern of more
-/// than `memory_budget` bytes, and for a row whose system takes more than `workspace_budget` bytes in double
+/// than `memory_budget` bytes, and for a row whose system takes more than that in double
 /// (some 4 m^2 bytes for m entries, 8 m^2 for complex numbers)
 ///
 /// Source: Kolotilina, Yeremin (1993); the equations are those of Bernaschi et al., SIAM J. Sci. Comput. 41

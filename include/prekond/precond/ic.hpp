@@ -7,7 +7,7 @@ namespace prekond {
 
 /// Parameters of IC(k) and MIC(k). The registry also knows it as `ick`, with level 1, and as `mic0`, with
 /// modified = true.
-struct IcOptions : IncompleteOptions {
+struct IcOptions : PatternOptions {
   static constexpr const char* name = "ic0";
   static constexpr const char* summary =
       "IC(k), by default IC(0): incomplete L D L^T of a symmetric positive definite matrix";
@@ -17,7 +17,7 @@ struct IcOptions : IncompleteOptions {
   bool modified = false;
 
   IncompleteKind kind() const { return modified ? IncompleteKind::mic : IncompleteKind::ic; }
-  Properties properties() const { return IncompleteOptions::properties(kind()); }
+  Properties properties() const { return PatternOptions::properties(kind()); }
 
   template <class Visitor>
   void describe(Visitor& visit) {
@@ -25,7 +25,7 @@ struct IcOptions : IncompleteOptions {
     visit("modified", modified,
           "addition of dropped entries to the diagonal, so that row sums are kept; choose it for M-matrices "
           "of elliptic problems on meshes; default false, of mic0 true");
-    describe_rows(visit);
+    describe_rest(visit);
   }
 };
 

@@ -6,18 +6,18 @@
 namespace prekond {
 
 /// Parameters of ILU(k). The registry also knows it as `iluk`, with level 1.
-struct IluOptions : IncompleteOptions {
+struct IluOptions : PatternOptions {
   static constexpr const char* name = "ilu0";
   static constexpr const char* summary = "ILU(k), by default ILU(0): incomplete L D U on a pattern by levels";
   static constexpr const char* paper =
       "Saad, Iterative Methods for Sparse Linear Systems, 2nd ed., sections 10.3 and 10.3.3";
 
-  Properties properties() const { return IncompleteOptions::properties(IncompleteKind::ilu); }
+  Properties properties() const { return PatternOptions::properties(IncompleteKind::ilu); }
 
   template <class Visitor>
   void describe(Visitor& visit) {
     describe_level(visit, "0, of iluk 1");
-    describe_rows(visit);
+    describe_rest(visit);
   }
 };
 

@@ -124,7 +124,7 @@ struct IsaiOptions : StaticSetupOptions {
 /// `is_nonsymmetric()` for all kinds but `spd`: conjugate gradients refuse them. For real scalars.
 ///
 /// \throws InputError for a pattern of more than `memory_budget` bytes; for a row whose system takes more
-/// than `workspace_budget` bytes in double (some 8 m^2 bytes for m entries of `general`, half of that for
+/// than that in double (some 8 m^2 bytes for m entries of `general`, half of that for
 /// `spd`); for kind = spd, for a diagonal entry that is missing or not positive
 ///
 /// Source: Anzt et al. (2018).

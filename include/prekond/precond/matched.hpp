@@ -41,7 +41,6 @@ struct MatchedOptions {
       "any preconditioner, of the matrix with its rows permuted and scaled by a matching of largest product";
   static constexpr const char* paper = "Duff, Koster, SIAM J. Matrix Anal. Appl. 22 (2001)";
 
-  MatchingOptions matching;
   Reuse reuse = Reuse::pattern;
   MethodChoice inner = {"ilu0", {}};
 
@@ -63,13 +62,6 @@ struct MatchedOptions {
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit("matching", matching.method,
-          {{"auto", MatchingMethod::automatic},
-           {"auction", MatchingMethod::auction},
-           {"paths", MatchingMethod::augmenting_paths}},
-          "how the matching is found; auto: by an auction on a device, by augmenting paths on a host");
-    visit("epsilon", matching.epsilon, 1e-5, 10.0,
-          "of the auction: the product is at least exp(-n epsilon) times the largest");
     visit(
         "reuse", reuse, reuse_choices(),
         "what a second numeric phase does: keeps rows and scales of the matching that there is, or finds it "

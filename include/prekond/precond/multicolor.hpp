@@ -140,9 +140,6 @@ struct MulticolorBlockGsOptions {
   int block_size = 0;
   int sweeps = 1;
   SweepDirection direction = SweepDirection::forward;
-  ColoringOrder order = ColoringOrder::natural;
-  bool two_colors = true;
-  Reuse reuse = Reuse::pattern;
 
   Properties properties() const {
     return {.symmetry =
@@ -157,12 +154,6 @@ struct MulticolorBlockGsOptions {
     visit("sweeps", sweeps, 1, 1000000,
           "number of sweeps k, where a symmetric one is a forward and a backward one");
     visit("direction", direction, sweep_directions(), "order of the colours; cg needs symmetric");
-    visit("order", order, coloring_orders(),
-          "order of the block rows in the greedy colouring: by index, most neighbours first, or random");
-    visit("two_colors", two_colors,
-          "whether a colouring by two colours is tried first, which 5- and 7-point stencils have");
-    visit("reuse", reuse, reuse_choices(),
-          "whether a second numeric phase keeps the colours or finds them anew");
   }
 };
 
@@ -204,7 +195,7 @@ class MulticolorBlockGs : public MatrixPreconditioner<Scalar, Space> {
     return result;
   }
   const MulticolorBlockGsOptions& options() const { return m_options; }
-  /// The colouring of the block rows, of the last phase that looked for one (`reuse`).
+  /// The colouring of the block rows.
   const Coloring<Space>& coloring() const { return m_coloring; }
   int block_size() const;  ///< of that phase; 0 before the first
 

@@ -76,7 +76,7 @@ struct NonsymmetricFsaiOptions : StaticSetupOptions {
 /// `is_nonsymmetric()`: conjugate gradients refuse it. `report().nnz` counts both factors.
 ///
 /// \throws InputError for a pattern of more than `memory_budget` bytes, and for a row whose system takes more
-/// than `workspace_budget` bytes in double (some 8 m^2 bytes for m entries)
+/// than that in double (some 8 m^2 bytes for m entries)
 ///
 /// Source: Kolotilina, Yeremin (1993).
 template <class Scalar, class Space>

@@ -16,7 +16,6 @@ struct ParIluOptions : PatternOptions {
 
   IncompleteKind kind = IncompleteKind::ilu;  ///< `ilu` or `ic`
   int sweeps = 5;
-  bool warm_start = false;
 
   Properties properties() const { return PatternOptions::properties(kind); }
 
@@ -29,12 +28,7 @@ struct ParIluOptions : PatternOptions {
     visit("sweeps", sweeps, 0, 1000000,
           "sweeps over all entries; raise it where the residual in the report's notes is large; as many as "
           "there are levels of rows are exact; default 5");
-    visit("warm_start", warm_start,
-          "start of a further numeric phase from the factors of the last one; choose it for matrices that "
-          "change little; default false");
-    describe_shift(visit);
-    describe_solve(visit);
-    describe_pattern(visit);
+    describe_rest(visit);
   }
 };
 
@@ -51,24 +45,24 @@ struct ParIluOptions : PatternOptions {
 ///   c_ij = (a_ij - sum_{k < j} c_ik c_jk) / c_jj,   c_ii^2 = a_ii - sum_{k < i} c_ik^2.
 ///
 /// A is scaled as by IncompleteFactorization. The sweeps begin with A's triangles, those of L (of C) divided
-/// by the diagonal (by its root), or, with `warm_start`, with the factors of the last numeric phase. A sweep
-/// takes the entries of L of a row from what the sweep before left, and with them those of U and the pivot of
-/// the row. So the rows of the m-th level of L's pattern are exact after m sweeps, and all factors are those
-/// of IncompleteFactorization, to rounding, after one sweep less than there are levels. In practice a few
-/// sweeps suffice, and those beyond twice the number of rows are left out. The factors have the same bits
-/// for any number of threads. Divergence: the report's notes have ||(A - L U)_S||_F / ||A_S||_F before
-/// the first sweep and after the last. Where it grew, or is not finite, the sweeps are given up and M is that
-/// of A's triangles, the symmetric Gauss-Seidel method; rows with entries above 1 / epsilon then fall back to
-/// their diagonal. Cost: for each entry (i, j) and sweep a merge of row i of L and column j of U, or binary
-/// searches of the shorter one in one eight times longer; two sweeps more for the residuals. A row is worked
-/// on by a lane group, an entry by a lane. Levels are found only where `solve.method` needs them. Memory:
-/// that of IncompleteFactorization; U's columns where the pattern is not symmetric, 8 bytes an entry, and 4
-/// bytes an entry of U; in numeric two copies of the factors; with `warm_start` the factors stay. Breakdown:
-/// a pivot that PivotPolicy refuses, and an entry that is not finite, keep their value of the sweep before. A
-/// row whose pivot was bad in the last sweep loses all of L and U except the diagonal, and is counted. Shifts
-/// are tried as by IncompleteFactorization. \throws InputError for a pattern that takes more than
-/// `memory_budget`; of kind `ic` for a diagonal entry that is missing or not positive, and a pattern that is
-/// not symmetric Source: Chow, Patel, SIAM J. Sci. Comput. 37 (2015); on GPUs Chow, Anzt, Dongarra, ISC 2015.
+/// by the diagonal (by its root). A sweep takes the entries of L of a row from what the sweep before left,
+/// and with them those of U and the pivot of the row. So the rows of the m-th level of L's pattern are exact
+/// after m sweeps, and all factors are those of IncompleteFactorization, to rounding, after one sweep less
+/// than there are levels. In practice a few sweeps suffice, and those beyond twice the number of rows are
+/// left out. The factors have the same bits for any number of threads. Divergence: the report's notes have
+/// ||(A - L U)_S||_F / ||A_S||_F before the first sweep and after the last. Where it grew, or is not finite,
+/// the sweeps are given up and M is that of A's triangles, the symmetric Gauss-Seidel method; rows with
+/// entries above 1 / epsilon then fall back to their diagonal. Cost: for each entry (i, j) and sweep a merge
+/// of row i of L and column j of U, or binary searches of the shorter one in one eight times longer; two
+/// sweeps more for the residuals. A row is worked on by a lane group, an entry by a lane. Levels are found
+/// only where `solve.method` needs them. Memory: that of IncompleteFactorization; U's columns where the
+/// pattern is not symmetric, 8 bytes an entry, and 4 bytes an entry of U; in numeric two copies of the
+/// factors. Breakdown: a pivot that PivotPolicy refuses, and an entry that is not finite, keep their value of
+/// the sweep before. A row whose pivot was bad in the last sweep loses all of L and U except the diagonal,
+/// and is counted. Shifts are tried as by IncompleteFactorization. \throws InputError for a pattern that
+/// takes more than `memory_budget`; of kind `ic` for a diagonal entry that is missing or not positive, and a
+/// pattern that is not symmetric Source: Chow, Patel, SIAM J. Sci. Comput. 37 (2015); on GPUs Chow, Anzt,
+/// Dongarra, ISC 2015.
 template <class Scalar, class Space>
 class ParIlu : public IncompleteFactorization<Scalar, Space> {
  public:
@@ -76,7 +70,6 @@ class ParIlu : public IncompleteFactorization<Scalar, Space> {
   using options_type = ParIluOptions;
   using typename Base::matrix_view;
 
-  /// \throws OptionError for `Reuse::extend`
   explicit ParIlu(const ParIluOptions& options = {});
 
   std::string name() const override { return m_options.kind == IncompleteKind::ic ? "par_ic" : "par_ilu"; }

@@ -32,19 +32,16 @@ struct PolynomialOptions {
   static constexpr const char* paper =
       "Li, Saad, J. Supercomput. 63 (2013), section 5.4; Lottes, Numer. Linear Algebra Appl. 30 (2023)";
 
-  static constexpr double default_fraction = 0.5, default_ratio = 30, default_boost = 1.1;
+  static constexpr double default_ratio = 30;
 
   PolynomialKind kind = PolynomialKind::least_squares;
   int degree = 10;
-  double omega = 0;
   PolynomialScaling scaling = PolynomialScaling::diagonal;
   SpectrumBounds bounds = SpectrumBounds::lanczos;
   int lanczos_steps = 15;
   double lambda_min = 0;
   double lambda_max = 0;
-  double lower_fraction = default_fraction;
   double eigenvalue_ratio = default_ratio;
-  double boost = default_boost;
   Storage storage = Storage::full;
   MatrixFormat storage_format = MatrixFormat::automatic;
 
@@ -62,11 +59,10 @@ struct PolynomialOptions {
 
   /// \throws OptionError for an option that the kind does not use, and for bounds that are no interval
   void resolve() const;
-  /// Lanczos's method needs a Hermitian positive definite matrix. With bounds from elsewhere, and with a
-  /// given omega, other matrices are accepted.
+  /// Lanczos's method needs a Hermitian positive definite matrix. With bounds from elsewhere other matrices
+  /// are accepted.
   Properties properties() const {
-    if (bounds == SpectrumBounds::gershgorin || lambda_max > 0 || omega > 0)
-      return {.symmetry = Symmetry::unknown};
+    if (bounds == SpectrumBounds::gershgorin || lambda_max > 0) return {.symmetry = Symmetry::unknown};
     return {.needs_spd = true, .symmetry = Symmetry::symmetric};
   }
 
@@ -79,11 +75,11 @@ struct PolynomialOptions {
            {"fourth_optimized", PolynomialKind::fourth_optimized},
            {"neumann", PolynomialKind::neumann}},
           "kind of polynomial: least_squares for CG; Chebyshev's first kind, and the fourth plain or with "
-          "Lottes's optimal weights, for smoothers; neumann where omega is known");
+          "Lottes's optimal weights, for smoothers; neumann, whose damping is 1.5 / lambda_max, where that "
+          "is known");
     visit("degree", degree, 0, 100,
           "degree k of the polynomial, the products with A in an application; raise it where products are "
           "cheap compared with reductions; least_squares needs 1 or more");
-    visit("omega", omega, 0.0, 1e300, "damping of kind neumann; 0 takes 1.5 / lambda_max");
     visit("scaling", scaling, {{"diagonal", PolynomialScaling::diagonal}, {"none", PolynomialScaling::none}},
           "matrix that the polynomial is of: D^-1 A with D = diag(A), or A");
     visit("bounds", bounds,
@@ -100,16 +96,9 @@ struct PolynomialOptions {
     visit("lambda_max", lambda_max, 0.0, 1e300,
           "upper bound of the spectrum of D^-1 A (with scaling none, of A); 0 takes it from bounds");
     visit(
-        "lower_fraction", lower_fraction, 1e-6, 1e6,
-        "factor f of kind least_squares: the interval's lower end is at most f / (k + 1)^2 of its upper end, "
-        "unless Lanczos's method has found the smallest eigenvalue or lambda_min is given");
-    visit(
         "eigenvalue_ratio", eigenvalue_ratio, 1.0001, 1e16,
         "ratio of the interval's ends for kind first where lambda_min is not given; lower it for a smoother "
         "of fewer modes");
-    visit("boost", boost, 1.0, 100.0,
-          "factor on an estimated largest eigenvalue, for the Chebyshev kinds; raise it where the iteration "
-          "diverges");
     visit("storage", storage, storage_choices(),
           "precision in which the matrix is kept and applied; full is the matrix's own");
     describe_storage_format(visit, storage_format);
@@ -157,10 +146,10 @@ struct KnownMatrix {
 ///   the paper's safeguard. l is the smallest Ritz value less its bound where that bound is below a tenth of
 ///   it, else the smaller of the Ritz value and f u / (k + 1)^2: a polynomial of degree k resolves nothing
 ///   below that, and a larger l costs iterations.
-/// - `first`: u is lambda_max, Gershgorin's bound, or the largest Ritz value times `boost`; l is lambda_min,
+/// - `first`: u is lambda_max, Gershgorin's bound, or the largest Ritz value times 1.1; l is lambda_min,
 /// or
-///   u before the boost over `eigenvalue_ratio`, at most 0.9 u. Ifpack2 has the same interval, and counts one
-///   degree more.
+///   u before that factor over `eigenvalue_ratio`, at most 0.9 u. Ifpack2 has the same interval, and counts
+///   one degree more.
 /// - For matrices that are not symmetric but have a positive real spectrum, give lambda_max or bounds =
 ///   gershgorin; the solvers for general matrices then accept them.
 ///

@@ -40,25 +40,16 @@ struct SchwarzOptions {
       "the diagonal blocks of a partition of the rows, inverted or factored by any method";
 
   PartitionMethod partition = PartitionMethod::automatic;
-  int num_blocks = 0;
   std::optional<int> block_size = std::nullopt;
-  int max_block_size = 32;
   int overlap = 1;
   SchwarzCombine combine = SchwarzCombine::restricted;
   MethodChoice local = {DenseBlockOptions::name, {}};
 
-  /// Sets block_size where it determines the blocks.
-  /// \throws OptionError for num_blocks and block_size together, or one of them with supervariables
   void resolve() {
-    if (num_blocks > 0 && block_size)
-      throw OptionError("schwarz: num_blocks and block_size say the same; set one of them");
-    const bool by_patterns = partition == PartitionMethod::supervariables;
-    if (by_patterns && (num_blocks > 0 || block_size))
-      throw OptionError(
-          std::string(
-              "schwarz: the blocks of partition = supervariables are bounded by max_block_size, not by ") +
-          (num_blocks > 0 ? "num_blocks" : "block_size"));
-    if (!block_size && num_blocks == 0 && !by_patterns)
+    if (block_size) return;
+    if (partition == PartitionMethod::supervariables)
+      block_size = 32;
+    else
       block_size = local.name == DenseBlockOptions::name ? 64 : 512;
   }
 
@@ -75,14 +66,12 @@ struct SchwarzOptions {
           "method that puts rows into blocks; metis and bisection keep neighbours together and work on the "
           "host; rows takes consecutive rows; supervariables takes the unknowns of nodes; auto: metis where "
           "the build has it, else bisection");
-    visit("num_blocks", num_blocks, 0, 1000000000, "number of blocks; 0: as many as block_size gives");
     visit(
         "block_size", block_size, 1, 1000000000,
-        "mean number of rows of a block, where num_blocks is 0; raise it for fewer iterations, lower it for "
-        "a cheaper setup and application; auto: 64 with local = dense, else 512");
-    visit("max_block_size", max_block_size, 1, 1024,
-          "largest number of rows of a block with partition = supervariables; consecutive nodes are put "
-          "together up to it");
+        "mean number of rows of a block, with partition = supervariables the largest, up to which nodes are "
+        "put together; raise it for fewer iterations, lower it for a cheaper setup and application; auto: 32 "
+        "with supervariables, else 64 with local = dense and 512 with others");
+    visit.formerly("max_block_size");
     visit("overlap", overlap, 0, 1000,
           "number of times that a block is extended by its neighbours in A + A^T; raise it for fewer "
           "iterations of higher cost; 0: block Jacobi");
@@ -152,8 +141,8 @@ class Schwarz : public MatrixPreconditioner<Scalar, Space> {
   std::string name() const override { return SchwarzOptions::name; }
   Properties properties() const override;
 
-  /// Row i goes to block part(i) >= 0 in later symbolic phases, which ignore `partition`, `num_blocks` and
-  /// `block_size`. Copies `part`; blocks without rows are dropped. An empty `part` brings the options back.
+  /// Row i goes to block part(i) >= 0 in later symbolic phases, which ignore `partition` and `block_size`.
+  /// Copies `part`; blocks without rows are dropped. An empty `part` brings the options back.
   void set_partition(const Space& space, const VectorView<const int, Space>& part);
   /// The partition of the last symbolic phase, without overlap. \throws std::logic_error before there was one
   const Partition<Space>& partition() const;

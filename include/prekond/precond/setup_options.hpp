@@ -56,6 +56,8 @@ struct SetupOptions {
   Storage storage = Storage::full;
   MatrixFormat storage_format = MatrixFormat::csr;
   Reuse reuse = Reuse::pattern;
+  /// Bytes of temporary memory in which systems are solved at the same time, at least one of them. Results do
+  /// not depend on it. By name only adaptive_fsai has it.
   std::int64_t workspace_budget = std::int64_t(256) << 20;
 
   template <class Visitor>
@@ -72,24 +74,28 @@ struct SetupOptions {
         "reuse", reuse, reuses,
         "use of the pattern in later numeric phases; pattern keeps it and finds new values only, none finds "
         "it again, and extend, where a method has it, begins with it and grows further");
-    visit("workspace_budget", workspace_budget, std::int64_t(1) << 16, std::int64_t(1) << 40,
-          "bytes of temporary memory in which systems are solved at the same time; more bytes allow more of "
-          "them on a GPU, and longer rows");
-    visit.formerly("slab_bytes");
   }
+};
+
+/// The bytes of temporary memory of a setup that solves a system for each row: `slab`, in which systems are
+/// solved at the same time, at least one of them, and the most that one may take.
+struct WorkspaceLimits {
+  std::int64_t slab, system;
 };
 
 /// The options of a setup whose pattern is given in advance.
 struct StaticSetupOptions : SetupOptions {
   std::int64_t memory_budget = std::int64_t(16) << 30;
 
+  WorkspaceLimits workspace_limits() const { return {workspace_budget, memory_budget}; }
+
   template <class Visitor>
   void describe(Visitor& visit) {
     SetupOptions::describe(visit);
-    visit("memory_budget", memory_budget, std::int64_t(1) << 10, std::int64_t(1) << 50,
-          "bytes that the pattern may take, and in SPAI the local system of a column; the setup refuses to "
-          "take "
-          "more");
+    visit(
+        "memory_budget", memory_budget, std::int64_t(1) << 10, std::int64_t(1) << 50,
+        "bytes that the pattern may take, and the local system of a row or column; the setup refuses to take "
+        "more");
     visit.formerly("pattern_bytes");
   }
 };

@@ -11,9 +11,6 @@ namespace prekond {
 /// The rule for the number of lanes of a GPU that work on a column.
 enum class Strategy { automatic, constant, sorted };
 
-/// The method for the least-squares problem of a column.
-enum class LeastSquares { qr, normal };
-
 /// Parameters of the static SPAI.
 struct SpaiOptions : StaticSetupOptions {
   static constexpr const char* name = "spai";
@@ -26,7 +23,6 @@ struct SpaiOptions : StaticSetupOptions {
   int power = 1;
   double prefilter = 0;
   Side side = Side::right;
-  LeastSquares solve = LeastSquares::qr;
   Strategy strategy = Strategy::automatic;
 
   SpaiOptions() {
@@ -48,9 +44,6 @@ struct SpaiOptions : StaticSetupOptions {
         "larger tau makes powers affordable");
     visit("side", side, side_choices(),
           "norm that M minimises: right is ||A M - I||, by columns of M, left is ||M A - I||, by rows");
-    visit("solve", solve, {{"qr", LeastSquares::qr}, {"normal", LeastSquares::normal}},
-          "method for a column: qr, or the normal equations, which are faster, square the condition number, "
-          "and are replaced by qr where they are not safe");
     visit(
         "strategy", strategy,
         {{"auto", Strategy::automatic}, {"constant", Strategy::constant}, {"sorted", Strategy::sorted}},
@@ -67,23 +60,21 @@ struct SpaiOptions : StaticSetupOptions {
 ///
 /// Formula: the columns m_k are independent: min ||A m_k - e_k||_2 over the entries in J_k, the pattern of
 /// column k. With I_k, the rows in which A has entries in the columns J_k, it is the problem min ||A(I_k,
-/// J_k) m - e_k(I_k)||_2 with n1_k = |I_k| rows and n2_k = |J_k| unknowns. It is solved by a Householder QR,
-/// or, with `solve` = normal and where no pivot is below 2^-14 (2^-4 in single), by its normal equations. The
-/// left inverse is the transpose of the right one of A^T, and is found by rows.
+/// J_k) m - e_k(I_k)||_2 with n1_k = |I_k| rows and n2_k = |J_k| unknowns. It is solved by a Householder QR.
+/// The left inverse is the transpose of the right one of A^T, and is found by rows.
 ///
 /// Pattern: that of (I + |S|)^k, where S is A without the entries that are small compared with the diagonal
 /// (tau), or a graph of M that the user gives (`set_pattern`), with the diagonal added.
 ///
 /// Parallelism: on a CUDA device a column of up to 511 entries is streamed: the rows of its local matrix,
 /// which is never stored, go block by block through registers into R (StreamQr). Longer columns, those that
-/// break down, the normal equations and the host have a stored local matrix (PanelQr), whose I a hash table
-/// finds. Columns are binned by n1 and n2, none is padded to the largest; long ones run at the same time as
-/// the others. On the host a thread works on a column; the few columns of more than some hundred entries are
-/// solved one after another, each by all threads. The report's notes say how many lanes a column got.
+/// break down, and the host have a stored local matrix (PanelQr), whose I a hash table finds. Columns are
+/// binned by n1 and n2, none is padded to the largest; long ones run at the same time as the others. On the
+/// host a thread works on a column; the few columns of more than some hundred entries are solved one after
+/// another, each by all threads. The report's notes say how many lanes a column got.
 ///
 /// Cost: 2 n1 n2^2 - 2 n2^3 / 3 operations for a column, and the rows of A^T in J read once (streamed) or
-/// three times; n1 n2^2 + n2^3 / 3 by the normal equations. The listener is told before solves that may take
-/// more than a minute.
+/// three times. The listener is told before solves that may take more than a minute.
 ///
 /// Memory: besides M A^T and M^T (right), four ints and a byte for a column, a double for a row, and the
 /// slab.

@@ -30,20 +30,15 @@ CsrGraph<Space> product_pattern(const Space& space, const std::type_identity_t<C
                                 const std::type_identity_t<CsrGraphView<Space>>& b, std::int64_t max_bytes,
                                 std::int64_t slab_bytes);
 
-/// Whose product it is. That of Kokkos Kernels is there in programs that have registered it, see
-/// <prekond/adapters/kokkoskernels_spgemm.hpp>.
-enum class SpgemmLibrary { own, kokkos_kernels };
-
-/// Which product, and the budgets of ours.
+/// The budgets of a product.
 struct SpgemmOptions {
   std::int64_t max_bytes = std::int64_t(1) << 40;     ///< of the result's pattern
   std::int64_t slab_bytes = std::int64_t(256) << 20;  ///< of the workspaces of product_pattern
-  SpgemmLibrary library = SpgemmLibrary::own;
 };
 
 /// C = A B, a sparse matrix times a sparse matrix: product_pattern, and spgemm_values. On the host both at
-/// once where the products, of 4 bytes and a value each, fit into slab_bytes. Or another library's product.
-/// \throws InputError for sizes that do not fit, and for a library that was not registered
+/// once where the products, of 4 bytes and a value each, fit into slab_bytes.
+/// \throws InputError for sizes that do not fit
 ///
 /// Source: Gustavson, ACM Trans. Math. Softw. 4 (1978), rows of C as sums of rows of B; on devices by hash
 /// tables: Nagasaka, Nukada, Matsuoka, ICPP 2017.
@@ -52,19 +47,6 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> spgemm(const S
                                                                          const CsrView<Scalar, Space>& a,
                                                                          const CsrView<Scalar, Space>& b,
                                                                          const SpgemmOptions& options = {});
-
-/// A B by another library: sorted rows, with the columns of product_pattern. May fence.
-template <class Scalar, class Space>
-using SpgemmFunction = CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> (*)(
-    const Space& space, const CsrView<Scalar, Space>& a, const CsrView<Scalar, Space>& b);
-
-/// From now on Kokkos Kernels' product in this program is `f`; null: there is none. Not while another thread
-/// multiplies.
-template <class Scalar, class Space>
-void register_spgemm(SpgemmFunction<Scalar, Space> f);
-
-template <class Scalar, class Space>
-bool has_spgemm(SpgemmLibrary library);
 
 /// The blocks of the rows and columns of a product: A in blocks of `rows` x `inner`, B of `inner` x `cols`, C
 /// of `rows` x `cols`. Each matrix has whole blocks, at rows and columns that are multiples of the sizes: the

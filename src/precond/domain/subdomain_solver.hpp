@@ -80,12 +80,10 @@ class SubdomainSolver {
                          " rows, the matrix " + std::to_string(pattern.num_rows));
       return partition_by_numbers<Space>(space, given);
     }
+    const int size = options.block_size.value_or(1);
     if (options.partition == PartitionMethod::supervariables)
-      return partition_supervariables<Space>(space, pattern, options.max_block_size,
-                                             source.unknowns_per_node());
-    const std::int64_t size = options.block_size.value_or(1);
-    const std::int64_t parts =
-        options.num_blocks > 0 ? options.num_blocks : (pattern.num_rows + size - 1) / size;
+      return partition_supervariables<Space>(space, pattern, size, source.unknowns_per_node());
+    const std::int64_t parts = (pattern.num_rows + size - 1) / size;
     const bool by_graph = uses_graph(options.partition);
     return partition_graph<Space>(space, by_graph ? CsrGraphView<Space>(graph) : pattern, parts,
                                   options.partition);

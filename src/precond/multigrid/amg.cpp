@@ -26,10 +26,6 @@ std::unique_ptr<Workspace> Amg<Scalar, Space>::make_workspace(const Space& space
 
 template <class Scalar, class Space>
 void Amg<Scalar, Space>::symbolic_step(const Space&, const matrix_source& source) {
-  if (!has_spgemm<Scalar, Space>(m_options.spgemm))
-    throw OptionError(
-        "amg: spgemm = kokkos_kernels: this program has no product of Kokkos Kernels (build with Kokkos "
-        "Kernels, and call prekond::kokkoskernels::register_spgemm); take spgemm = own");
   const int unknowns = m_options.unknowns_per_node;
   if (unknowns > 0 && source.num_rows() % unknowns != 0)
     throw InputError("amg: " + std::to_string(source.num_rows()) + " rows are not nodes of " +

@@ -47,13 +47,11 @@ ClassicalTransfer<Space> find_classical(const Space& space, const CsrView<Scalar
   ClassicalTransfer<Space> result;
   result.unknown_of = unknown_of;
   result.strong = strong_influences<Scalar, Space>(
-      space, a,
-      {.theta = options.strong_limit(false), .max_row_sum = options.max_row_sum, .unknown_of = unknown_of});
+      space, a, {.theta = options.strong_limit(false), .unknown_of = unknown_of});
   result.points = pmis<Space>(space, result.strong);
   if (!aggressive || result.points.count == 0) return result;
   result.first = result.points;
-  result.points = pmis_of_coarse<Space>(space, result.strong, result.first, std::int64_t(1) << 40,
-                                        options.workspace_budget);
+  result.points = pmis_of_coarse<Space>(space, result.strong, result.first);
   return result;
 }
 
@@ -65,15 +63,12 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> classical_prol
   const auto of_a = influences<Scalar, Space>(space, a, transfer.strong, transfer.unknown_of);
   InterpolationTarget<Space> target{transfer.points};
   if (!transfer.is_aggressive())
-    return interpolation<Scalar, Space>(space, of_a, target, most, options.products(), transfer.to_points);
-  const auto to_first =
-      interpolation<Scalar, Space>(space, of_a, {.points = transfer.first, .is_numbered = false}, most,
-                                   options.products(), transfer.to_first);
+    return interpolation<Scalar, Space>(space, of_a, target, most, transfer.to_points);
+  const auto to_first = interpolation<Scalar, Space>(
+      space, of_a, {.points = transfer.first, .is_numbered = false}, most, transfer.to_first);
   target.wanted = transfer.first.number;
-  const auto to_points =
-      interpolation<Scalar, Space>(space, of_a, target, most, options.products(), transfer.to_points);
-  const auto both =
-      product_on<Scalar, Space>(space, to_first, to_points, options.products(), transfer.product);
+  const auto to_points = interpolation<Scalar, Space>(space, of_a, target, most, transfer.to_points);
+  const auto both = product_on<Scalar, Space>(space, to_first, to_points, transfer.product);
   const auto p = cut_rows<Scalar, Space>(space, both, most, transfer.cut);
   space.fence("prekond::amg::classical_prolongator");  // the factors go away
   return p;

@@ -28,6 +28,7 @@ struct HierarchyTuning {
   static constexpr int lanczos_steps = 10;
   static constexpr double boost = 1.1;
   static constexpr double damping = 1.6;
+  static constexpr int candidate_sweeps = 15;
 };
 
 /// The largest sum of a row over its diagonal that a storage is trusted with. Its rows are scaled by their
@@ -165,7 +166,7 @@ MultiVector<Scalar, Space> Hierarchy<Scalar, Space>::near_null_space_of(const Sp
   set_smoother(space, level, nullptr, report);
   return relaxed_candidates<Scalar, Space>(space, level.matrix, *level.smoother,
                                            static_cast<Scalar>(level.omega), m_options.candidates,
-                                           m_options.candidate_sweeps);
+                                           HierarchyTuning::candidate_sweeps);
 }
 
 template <class Scalar, class Space>
@@ -285,7 +286,7 @@ void Hierarchy<Scalar, Space>::tell_polynomial(const Level<Scalar, Space>& level
   KnownMatrix<Scalar, Space> known;
   if (!says({"storage", "storage_format"})) known.a = level.a;
   if (polynomial->options().is_chebyshev() &&
-      !says({"scaling", "bounds", "lanczos_steps", "lambda_min", "lambda_max", "boost"}))
+      !says({"scaling", "bounds", "lanczos_steps", "lambda_min", "lambda_max"}))
     known.lambda_max = level.lambda;
   polynomial->set_known(known);
 }
@@ -343,9 +344,9 @@ void Hierarchy<Scalar, Space>::set_coarsest(const Space& space, Level<Scalar, Sp
         ": no coarser one was worth its cost, or max_levels was reached. Its smoother solves it");
     return set_smoother(space, level, old, report);
   }
-  const MethodChoice dense{
-      "block_jacobi",
-      {{"num_blocks", OptionValue(std::int64_t(1))}, {"partition", OptionValue(std::string("rows"))}}};
+  const MethodChoice dense{"block_jacobi",
+                           {{"block_size", OptionValue(std::int64_t(1000000000))},
+                            {"partition", OptionValue(std::string("rows"))}}};
   set_up_method(space, level, dense, old, report);
 }
 

@@ -220,10 +220,9 @@ template <class Scalar, class Space>
 CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> product_on(const Space& space,
                                                                              const CsrView<Scalar, Space>& a,
                                                                              const CsrView<Scalar, Space>& b,
-                                                                             const SpgemmOptions& products,
                                                                              CsrGraph<Space>& pattern) {
   if (pattern.row_ptrs.extent(0) == 0) {
-    const auto c = spgemm<Scalar, Space>(space, a, b, products);
+    const auto c = spgemm<Scalar, Space>(space, a, b);
     pattern = {c.num_rows, c.num_cols, c.row_ptrs, c.col_idxs};
     return c;
   }
@@ -248,7 +247,7 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> cut_rows(const
 template <class Scalar, class Space>
 CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> interpolation(
     const Space& space, const Influences<Scalar, Space>& influences, const InterpolationTarget<Space>& target,
-    int most, const SpgemmOptions& products, InterpolationPatterns<Space>& patterns) {
+    int most, InterpolationPatterns<Space>& patterns) {
   const std::int64_t n = influences.strong.num_rows;
   const CoarseFine<Space>& points = target.points;
   if (patterns.extended.row_ptrs.extent(0) == 0)
@@ -263,7 +262,7 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> interpolation(
   Kokkos::parallel_for(
       "prekond::amg::interpolation::extended", RowTeams<Space>::policy(space, n, patterns.extended.nnz()),
       ExtendedValues<Scalar, Space>{influences.strong, influences.rest, q, points.number, e});
-  const auto w = product_on<Scalar, Space>(space, e, b, products, patterns.product);
+  const auto w = product_on<Scalar, Space>(space, e, b, patterns.product);
   const auto p = cut_rows<Scalar, Space>(space, w, most, patterns.cut);
   space.fence("prekond::amg::interpolation");  // the factors go away
   return p;
@@ -274,13 +273,12 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> interpolation(
                                                                const CsrGraph<Space>&,                      \
                                                                const VectorView<const int, Space>&);        \
   template CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> product_on<Scalar, Space>(     \
-      const Space&, const CsrView<Scalar, Space>&, const CsrView<Scalar, Space>&, const SpgemmOptions&,     \
-      CsrGraph<Space>&);                                                                                    \
+      const Space&, const CsrView<Scalar, Space>&, const CsrView<Scalar, Space>&, CsrGraph<Space>&);        \
   template CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> cut_rows<Scalar, Space>(       \
       const Space&, const CsrView<Scalar, Space>&, int, CsrGraph<Space>&);                                  \
   template CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> interpolation<Scalar, Space>(  \
       const Space&, const Influences<Scalar, Space>&, const InterpolationTarget<Space>&, int,               \
-      const SpgemmOptions&, InterpolationPatterns<Space>&);
+      InterpolationPatterns<Space>&);
 PREKOND_INSTANTIATE(PREKOND_AMG_INTERPOLATION)
 
 }  // namespace prekond::impl::amg

@@ -71,7 +71,7 @@ struct InterpolationTarget {
 template <class Scalar, class Space>
 CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> interpolation(
     const Space& space, const Influences<Scalar, Space>& influences, const InterpolationTarget<Space>& target,
-    int most, const SpgemmOptions& products, InterpolationPatterns<Space>& patterns);
+    int most, InterpolationPatterns<Space>& patterns);
 
 /// In each row of W the `most` largest entries that are not zero, times a number that keeps the row's sum
 /// where that is possible; `pattern` is found where it is empty, and else kept.
@@ -86,7 +86,6 @@ template <class Scalar, class Space>
 CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> product_on(const Space& space,
                                                                              const CsrView<Scalar, Space>& a,
                                                                              const CsrView<Scalar, Space>& b,
-                                                                             const SpgemmOptions& products,
                                                                              CsrGraph<Space>& pattern);
 
 }  // namespace prekond::impl::amg

@@ -10,7 +10,7 @@
 namespace prekond::impl::amg {
 namespace {
 
-constexpr std::int64_t any_size = std::int64_t(1) << 40;
+constexpr std::int64_t any_size = std::int64_t(1) << 40, workspace_bytes = std::int64_t(256) << 20;
 
 template <class Space>
 using Nodes = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
@@ -46,29 +46,29 @@ CsrGraph<Space> membership(const Space& space, const Aggregates<Space>& aggregat
 
 template <class Space>
 CsrGraph<Space> prolongator_nodes(const Space& space, const CsrGraph<Space>& kept,
-                                  const CsrGraph<Space>& membership, std::int64_t slab_bytes) {
+                                  const CsrGraph<Space>& membership) {
   if (kept.num_rows == 0) return membership;
-  return product_pattern<Space>(space, kept, membership, any_size, slab_bytes);
+  return product_pattern<Space>(space, kept, membership, any_size, workspace_bytes);
 }
 
 template <class Space>
 NodePatterns<Space> node_patterns(const Space& space, const CsrGraphView<Space>& nodes,
-                                  const CsrGraph<Space>& p, std::int64_t slab_bytes) {
+                                  const CsrGraph<Space>& p) {
   NodePatterns<Space> result;
   result.prolongator = p;
-  result.times_prolongator = product_pattern<Space>(space, nodes, p, any_size, slab_bytes);
+  result.times_prolongator = product_pattern<Space>(space, nodes, p, any_size, workspace_bytes);
   result.restriction = transpose_graph<Space>(space, p, p.num_cols);
   result.coarse =
-      product_pattern<Space>(space, result.restriction, result.times_prolongator, any_size, slab_bytes);
+      product_pattern<Space>(space, result.restriction, result.times_prolongator, any_size, workspace_bytes);
   return result;
 }
 
 #define PREKOND_AMG_NODE_PATTERNS(Space)                                                      \
   template CsrGraph<Space> membership<Space>(const Space&, const Aggregates<Space>&);         \
   template CsrGraph<Space> prolongator_nodes<Space>(const Space&, const CsrGraph<Space>&,     \
-                                                    const CsrGraph<Space>&, std::int64_t);    \
+                                                    const CsrGraph<Space>&);                  \
   template NodePatterns<Space> node_patterns<Space>(const Space&, const CsrGraphView<Space>&, \
-                                                    const CsrGraph<Space>&, std::int64_t);
+                                                    const CsrGraph<Space>&);
 PREKOND_INSTANTIATE_SPACES(PREKOND_AMG_NODE_PATTERNS)
 
 }  // namespace prekond::impl::amg

@@ -24,11 +24,11 @@ struct NodePatterns {
 /// P's: `kept` are those of A_F, with the diagonal; 0 x 0 where `membership` is P's pattern itself.
 template <class Space>
 CsrGraph<Space> prolongator_nodes(const Space& space, const CsrGraph<Space>& kept,
-                                  const CsrGraph<Space>& membership, std::int64_t slab_bytes);
+                                  const CsrGraph<Space>& membership);
 
 /// `nodes`: A's; `prolongator`: P's.
 template <class Space>
 NodePatterns<Space> node_patterns(const Space& space, const CsrGraphView<Space>& nodes,
-                                  const CsrGraph<Space>& prolongator, std::int64_t slab_bytes);
+                                  const CsrGraph<Space>& prolongator);
 
 }  // namespace prekond::impl::amg

@@ -24,6 +24,9 @@ namespace {
 struct TransferTuning {
   /// A coarser level with more than this part of a level's rows is not worth its products.
   static constexpr double least_coarsening = 0.9;
+  static constexpr double theta_decay = 0.5;  ///< from a level to the next coarser one
+  static constexpr double prolongator_damping =
+      1.3333;  ///< best for the upper three quarters of the spectrum
 };
 
 /// Coarse unknowns of a column of Q that is zero: 1 on the diagonal of a row that is zero.
@@ -70,8 +73,8 @@ inline ProductBlocks blocks_of(bool whole, int rows, int inner, int cols) {
 template <class Scalar, class Space>
 Matrix<Scalar, Space> product(const Space& space, const CsrView<Scalar, Space>& a,
                               const CsrView<Scalar, Space>& b, const Matrix<Scalar, Space>& pattern,
-                              ProductBlocks blocks, const SpgemmOptions& products) {
-  if (pattern.num_rows == 0) return spgemm<Scalar, Space>(space, a, b, products);
+                              ProductBlocks blocks) {
+  if (pattern.num_rows == 0) return spgemm<Scalar, Space>(space, a, b);
   const Matrix<Scalar, Space> c = with_values<Scalar, Space>(space, pattern);
   spgemm_values<Scalar, Space>(space, a, b, c, blocks);
   return c;
@@ -113,7 +116,7 @@ bool Hierarchy<Scalar, Space>::find_transfer(const Space& space, std::size_t l,
   if (m_options.coarsening == AmgCoarsening::classical) return find_classical_transfer(space, l);
   const bool is_system = m_levels[0].unknowns > 1 || near_null_space.extent(1) > 1;
   const double theta =
-      m_options.strong_limit(is_system) * std::pow(m_options.theta_decay, static_cast<double>(l));
+      m_options.strong_limit(is_system) * std::pow(TransferTuning::theta_decay, static_cast<double>(l));
   StrongRows<Space> kept;
   if (level.unknowns == 1) {
     kept = strong_rows<Scalar, Space>(space, level.matrix, theta);
@@ -125,7 +128,7 @@ bool Hierarchy<Scalar, Space>::find_transfer(const Space& space, std::size_t l,
     level.whole = connections.whole;
     kept.is_part = level.whole && is_part_of<Space>(space, kept.pattern, level.nodes);
   }
-  const Aggregates<Space> aggregates = aggregate<Space>(space, kept.pattern, m_options.second_set);
+  const Aggregates<Space> aggregates = aggregate<Space>(space, kept.pattern);
   const auto coarse = static_cast<double>(aggregates.count) * static_cast<double>(near_null_space.extent(1));
   if (aggregates.count == 0 || coarse > TransferTuning::least_coarsening * double(level.num_rows()))
     return false;
@@ -161,7 +164,7 @@ void Hierarchy<Scalar, Space>::find_patterns(const Space& space, Level<Scalar, S
         level.whole && (!transfer.drops || transfer.filtered.nnz() == kept.nnz() * unknowns * unknowns);
   }
   if (unknowns == 1 && vectors == 1) return;
-  const CsrGraph<Space> p = prolongator_nodes<Space>(space, kept, members, m_options.workspace_budget);
+  const CsrGraph<Space> p = prolongator_nodes<Space>(space, kept, members);
   if (longest_row_length<Space>(space, p) <= m_options.interpolation_limit())
     find_patterns_with(space, level, p);
   else
@@ -174,8 +177,7 @@ void Hierarchy<Scalar, Space>::find_patterns_with(const Space& space, Level<Scal
                                                   const CsrGraph<Space>& prolongator) const {
   Transfer<Scalar, Space>& transfer = level.transfer;
   const int unknowns = level.unknowns, vectors = static_cast<int>(transfer.near_null_space.extent(1));
-  const NodePatterns<Space> found =
-      node_patterns<Space>(space, nodes_of(level), prolongator, m_options.workspace_budget);
+  const NodePatterns<Space> found = node_patterns<Space>(space, nodes_of(level), prolongator);
   transfer.coarse_nodes = found.coarse;
   if constexpr (products_by_blocks<Space>) {
     transfer.p_blocks = {found.prolongator, unknowns, vectors};
@@ -233,9 +235,9 @@ void Hierarchy<Scalar, Space>::smooth_prolongator(const Space& space, Level<Scal
       space, f, transfer.q,
       was_truncated ? rows_of<Scalar, Space>(space, transfer.smoothed, unknowns, vectors)
                     : transfer.prolongator,
-      blocks_of(transfer.filtered_whole, unknowns, unknowns, vectors), m_options.products());
-  impl::amg::smooth_prolongator<Scalar, Space>(space, f, m_options.prolongator_damping / lambda, transfer.q,
-                                               smoothed);
+      blocks_of(transfer.filtered_whole, unknowns, unknowns, vectors));
+  impl::amg::smooth_prolongator<Scalar, Space>(space, f, TransferTuning::prolongator_damping / lambda,
+                                               transfer.q, smoothed);
   // The pattern of single entries has just been found.
   if (!is_known && !was_truncated &&
       longest_row_length<Space>(space, smoothed) > m_options.interpolation_limit())
@@ -285,10 +287,10 @@ Level<Scalar, Space> Hierarchy<Scalar, Space>::coarser(const Space& space, Level
   const int vectors = is_classical ? 1 : static_cast<int>(transfer.near_null_space.extent(1));
   transfer.times_prolongator =
       product<Scalar, Space>(space, fine.matrix, transfer.prolongator, transfer.times_prolongator,
-                             blocks_of(fine.whole, unknowns, unknowns, vectors), m_options.products());
+                             blocks_of(fine.whole, unknowns, unknowns, vectors));
   Level<Scalar, Space> coarse;
   coarse.owned = product<Scalar, Space>(space, transfer.restriction, transfer.times_prolongator,
-                                        transfer.coarse, {vectors, unknowns, vectors}, m_options.products());
+                                        transfer.coarse, {vectors, unknowns, vectors});
   coarse.matrix = coarse.owned;
   coarse.nodes = transfer.coarse_nodes;
   coarse.whole = coarse.nodes.num_rows > 0;

@@ -34,21 +34,16 @@ const char* PolynomialOptions::name_of_kind() const {
 }
 
 void PolynomialOptions::resolve() const {
-  const bool is_first = kind == PolynomialKind::first, is_neumann = kind == PolynomialKind::neumann;
+  const bool is_first = kind == PolynomialKind::first;
   const bool is_least_squares = kind == PolynomialKind::least_squares;
   const std::string method = name_of_kind();
   const auto refuse = [&](bool is_set, const char* option, const char* why) {
     if (is_set) throw OptionError(method + ": " + option + " is for " + why + "; leave it out");
   };
-  refuse(omega > 0 && !is_neumann, "omega", "kind = neumann");
   refuse(lambda_min > 0 && !is_first && !is_least_squares, "lambda_min",
          "kind = least_squares and kind = first; the other kinds have no lower end");
-  refuse(lower_fraction != default_fraction && !is_least_squares, "lower_fraction", "kind = least_squares");
   refuse(eigenvalue_ratio != default_ratio && !is_first, "eigenvalue_ratio",
          "kind = first; the other kinds have no lower end, or another");
-  refuse(boost != default_boost && !is_chebyshev(), "boost", "the kinds of Chebyshev polynomials");
-  if (omega > 0 && lambda_max > 0)
-    throw OptionError(method + ": lambda_max is for the omega that is not given; leave one of them out");
   if (degree == 0 && is_least_squares)
     throw OptionError(method +
                       ": degree = 0 is for the other kinds; a least-squares polynomial has 1 or more");
@@ -63,6 +58,10 @@ namespace {
 /// The least length of an interval, as a part of its upper end. A shorter one is extended to it, which costs
 /// nothing and keeps the map to [-1, 1] of ordinary size.
 constexpr double least_length = 0.1;
+/// The lower end of least squares is at most this part of u / (k + 1)^2: a polynomial resolves nothing below.
+constexpr double lower_fraction = 0.5;
+/// The factor on an estimated largest eigenvalue, for Chebyshev's kinds.
+constexpr double boost = 1.1;
 
 struct Interval {
   double l, u;
@@ -91,7 +90,7 @@ double shortened(double l, double u) {
 Interval least_squares_interval(const PolynomialOptions& options, const Spectrum& spectrum,
                                 std::vector<std::string>& notes) {
   const double u = spectrum.max + spectrum.max_bound;
-  const double unresolved = options.lower_fraction / ((options.degree + 1.0) * (options.degree + 1.0)) * u;
+  const double unresolved = lower_fraction / ((options.degree + 1.0) * (options.degree + 1.0)) * u;
   if (has_lower_bound(options.name_of_kind(), spectrum, u, notes)) return {shortened(spectrum.min, u), u};
   constexpr double known = 0.1;
   const bool found = !spectrum.min_given && spectrum.min > 0 && spectrum.min_bound <= known * spectrum.min;
@@ -105,7 +104,7 @@ Polynomial choose_chebyshev(const PolynomialOptions& options, const std::vector<
                             const Spectrum& spectrum, std::vector<std::string>& notes) {
   const std::string name = options.name_of_kind();
   const bool is_estimated = !spectrum.max_given && options.bounds == SpectrumBounds::lanczos;
-  const double u = (is_estimated ? options.boost : 1) * spectrum.max;
+  const double u = (is_estimated ? boost : 1) * spectrum.max;
   if (options.kind != PolynomialKind::first) {
     notes.push_back(interval_note(name, {0, u}, spectrum));
     if (options.kind == PolynomialKind::fourth) return chebyshev_fourth(u, options.degree);
@@ -124,10 +123,10 @@ Polynomial choose_chebyshev(const PolynomialOptions& options, const std::vector<
 Polynomial choose_neumann(const PolynomialOptions& options, const Spectrum& spectrum,
                           std::vector<std::string>& notes) {
   const double u = spectrum.max + spectrum.max_bound;
-  const double omega = (options.omega > 0 ? 1 : 1.5) / u;
+  const double omega = 1.5 / u;
   char text[96];
   std::snprintf(text, sizeof(text), ": omega is %.4g, by ", std::ldexp(omega, spectrum.exponent));
-  if (!(options.omega > 0)) notes.push_back(options.name_of_kind() + (text + spectrum.source));
+  notes.push_back(options.name_of_kind() + (text + spectrum.source));
   return neumann(omega, options.degree);
 }
 

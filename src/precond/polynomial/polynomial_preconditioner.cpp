@@ -135,7 +135,6 @@ void PolynomialPreconditioner<Scalar, Space>::find(const Space& space, const mat
   const auto rows =
       kernels::make_scaled_rows<Scalar, Space>(space, a, m_options.scaling, known.a.num_rows() > 0, report);
   PolynomialOptions options = m_options;
-  if (options.omega > 0) options.lambda_max = 1 / options.omega;  // no spectrum is looked for
   if (options.lambda_max == 0) options.lambda_max = known.lambda_max;
   const Spectrum spectrum =
       kernels::find_spectrum<Scalar, Space>(space, a, rows, options, this->name(), report);

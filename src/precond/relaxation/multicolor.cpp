@@ -31,12 +31,6 @@ struct Multicolor<Scalar, Space>::Colored {
 };
 
 template <class Scalar, class Space>
-Multicolor<Scalar, Space>::Multicolor(const std::string& name, const MulticolorOptions& options)
-    : m_options(options) {
-  refuse_growing_pattern(name, options.reuse);
-}
-
-template <class Scalar, class Space>
 Multicolor<Scalar, Space>::~Multicolor() = default;
 
 template <class Scalar, class Space>
@@ -47,25 +41,20 @@ std::int64_t Multicolor<Scalar, Space>::entries_within_colors() const {
 template <class Scalar, class Space>
 typename Multicolor<Scalar, Space>::Colored Multicolor<Scalar, Space>::color(
     const Space& space, const matrix_view& a, const Coloring<Space>& user) const {
-  const ColoringOptions coloring{.order = m_options.order, .two_colors = m_options.two_colors};
+  const ColoringOptions coloring{.order = m_options.order};
   Colored result;
-  bool by_degree = m_options.numbering == ColorNumbering::by_degree;
   if (user.num_colors > 0) {
     result.coloring = user;
     result.num_colors_before = user.num_colors;
   } else if (m_options.sparsify > 0) {
-    const SparsifyOptions sparsify{m_options.sparsify, m_options.max_colors, m_options.sparsify_rounds};
-    const auto sparsified = color_sparsified<Scalar, Space>(space, a, sparsify, coloring);
-    result.coloring = sparsified.coloring;
+    const auto sparsified = color_sparsified<Scalar, Space>(space, a, {m_options.sparsify}, coloring);
+    result.coloring = sparsified.dropped_edges > 0 ? renumber_by_degree<Space>(space, sparsified.coloring, a)
+                                                   : sparsified.coloring;
     result.num_colors_before = sparsified.num_colors_before;
-    by_degree =
-        by_degree || (m_options.numbering == ColorNumbering::automatic && sparsified.dropped_edges > 0);
   } else {
     result.coloring = color_graph<Space>(space, a, coloring);
     result.num_colors_before = result.coloring.num_colors;
   }
-  if (by_degree && user.num_colors == 0)
-    result.coloring = renumber_by_degree<Space>(space, result.coloring, a);
   result.pattern =
       std::make_shared<const Pattern>(impl::sweeps::make_grouped_triangles<Space>(space, a, result.coloring));
   return result;
@@ -95,8 +84,7 @@ template <class Scalar, class Space>
 void Multicolor<Scalar, Space>::numeric_step(const Space& space, const matrix_source& source,
                                              Report& report) {
   const matrix_view& a = source.csr();
-  const bool kept = m_sweeps && m_options.reuse == Reuse::pattern;
-  const bool finds = !m_pattern || (m_sweeps && !kept);
+  const bool finds = !m_pattern;
   if (!finds && a.nnz() != m_pattern->nnz_of_a)
     throw InputError(this->name() + ": numeric was given " + std::to_string(a.nnz()) + " entries, symbolic " +
                      std::to_string(m_pattern->nnz_of_a) + "; call symbolic again");
@@ -110,7 +98,7 @@ void Multicolor<Scalar, Space>::numeric_step(const Space& space, const matrix_so
   report.bytes = pattern.bytes() + sweeps->bytes();
   report.apply_flops = sweeps->flops();
   report.foreign_entries = pattern.foreign;
-  report.pattern_kept = kept;
+  report.pattern_kept = m_sweeps != nullptr;
   if (m_options.storage != Storage::full)
     report.setup_bytes =
         static_cast<std::int64_t>((factors.lower.span() + factors.upper.span()) * sizeof(Scalar));
@@ -131,7 +119,7 @@ void Multicolor<Scalar, Space>::numeric_step(const Space& space, const matrix_so
 template <class Scalar, class Space>
 void Multicolor<Scalar, Space>::numeric_without_rows(const Space&, const matrix_source&, Report& report) {
   const bool kept = m_pattern != nullptr;
-  report.pattern_kept = kept && m_options.reuse == Reuse::pattern;
+  report.pattern_kept = kept;
   if (!kept) m_pattern = std::make_shared<const Pattern>();
 }
 

@@ -32,10 +32,7 @@ MulticolorBlockGs<Scalar, Space>::find_pattern(const Space& space, const matrix_
   const int b = impl::block_size_of(space, source, m_options.block_size);
   const auto a = impl::blocks_of(space, source, b);
   const auto graph = impl::graph_of<Space>(a);
-  ColoringOptions options;
-  options.order = m_options.order;
-  options.two_colors = m_options.two_colors;
-  coloring = color_graph<Space>(space, graph, options);
+  coloring = color_graph<Space>(space, graph);
   auto found = std::make_shared<Pattern>();
   found->block_size = b;
   found->padding = a.padding;
@@ -63,11 +60,7 @@ void MulticolorBlockGs<Scalar, Space>::numeric_step(const Space& space, const ma
                                                     Report& report) {
   namespace block_gs = impl::block_gs;
   using Values = Vector<Scalar, Space>;
-  const bool kept = m_has_values && m_options.reuse == Reuse::pattern;
-  const bool finds = m_has_values && !kept;
-  Coloring<Space> coloring = m_coloring;
-  const auto in_use = finds ? find_pattern(space, source, coloring) : m_pattern;
-  const Pattern& pattern = *in_use;
+  const Pattern& pattern = *m_pattern;
   const int b = pattern.block_size;
   const std::size_t entries = static_cast<std::size_t>(b) * b;
   const auto a = impl::blocks_of(space, source, b);
@@ -100,14 +93,12 @@ void MulticolorBlockGs<Scalar, Space>::numeric_step(const Space& space, const ma
   report.bytes = pattern.bytes() + sweeps->bytes();
   report.apply_flops = sweeps->flops();
   report.numeric_flops = 2.0 * b * double(report.nnz);
-  report.pattern_kept = kept;
+  report.pattern_kept = m_has_values;
   report.foreign_entries = impl::foreign_entries<Scalar, Space>(space, source);
   report.notes.push_back("blocks of " + std::to_string(b) + " x " + std::to_string(b));
-  report.notes.push_back(std::to_string(coloring.num_colors) +
-                         (coloring.num_colors == 1 ? " colour" : " colours"));
+  report.notes.push_back(std::to_string(m_coloring.num_colors) +
+                         (m_coloring.num_colors == 1 ? " colour" : " colours"));
   space.fence("prekond::block_gs::numeric");  // temporaries are freed
-  m_pattern = in_use;
-  m_coloring = coloring;
   m_sweeps = sweeps;
   m_has_values = true;
 }
@@ -115,7 +106,7 @@ void MulticolorBlockGs<Scalar, Space>::numeric_step(const Space& space, const ma
 template <class Scalar, class Space>
 void MulticolorBlockGs<Scalar, Space>::numeric_without_rows(const Space&, const matrix_source&,
                                                             Report& report) {
-  report.pattern_kept = m_has_values && m_options.reuse == Reuse::pattern;
+  report.pattern_kept = m_has_values;
   m_has_values = true;
 }
 

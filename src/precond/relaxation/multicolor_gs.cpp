@@ -8,7 +8,7 @@
 namespace prekond {
 template <class Scalar, class Space>
 MulticolorGs<Scalar, Space>::MulticolorGs(const MulticolorGsOptions& options)
-    : Multicolor<Scalar, Space>(options.name_of_direction(), options), m_options(resolved(options)) {}
+    : Multicolor<Scalar, Space>(options), m_options(resolved(options)) {}
 
 template <class Scalar, class Space>
 typename MulticolorGs<Scalar, Space>::Factors MulticolorGs<Scalar, Space>::find_factors(

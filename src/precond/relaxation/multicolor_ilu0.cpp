@@ -59,7 +59,7 @@ void factor(const Space& space, const GroupedTriangles<Space>& pattern, const Fa
 
 template <class Scalar, class Space>
 MulticolorIlu0<Scalar, Space>::MulticolorIlu0(const MulticolorIlu0Options& options)
-    : Multicolor<Scalar, Space>(MulticolorIlu0Options::name, options), m_options(resolved(options)) {}
+    : Multicolor<Scalar, Space>(options), m_options(resolved(options)) {}
 
 template <class Scalar, class Space>
 typename MulticolorIlu0<Scalar, Space>::Factors MulticolorIlu0<Scalar, Space>::find_factors(

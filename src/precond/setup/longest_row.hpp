@@ -44,13 +44,12 @@ LongestRow longest_row(const Space& space, VectorView<const std::size_t, Space> 
 
 /// \throws InputError where the working memory of the longest row is more than the budget
 inline void check_slab(const std::string& name, const LongestRow& longest, std::size_t bytes,
-                       std::int64_t workspace_budget) {
-  if (bytes <= static_cast<std::size_t>(workspace_budget)) return;
+                       std::int64_t memory_budget) {
+  if (bytes <= static_cast<std::size_t>(memory_budget)) return;
   throw InputError(name + ": row " + std::to_string(longest.row) + " (from 0) of the pattern has " +
                        std::to_string(longest.length) + " entries, and its system takes " +
-                       std::to_string(bytes) +
-                       " bytes; workspace_budget = " + std::to_string(workspace_budget) +
-                       " are allowed. Set workspace_budget = " + std::to_string(bytes) +
+                       std::to_string(bytes) + " bytes; memory_budget = " + std::to_string(memory_budget) +
+                       " are allowed. Set memory_budget = " + std::to_string(bytes) +
                        ", or choose a prefilter, a smaller power or a pattern without that row",
                    longest.row);
 }

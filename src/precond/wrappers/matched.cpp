@@ -162,7 +162,7 @@ void Matched<Scalar, Space>::numeric_without_rows(const Space&, const matrix_sou
 
 template <class Scalar, class Space>
 auto Matched<Scalar, Space>::find(const Space& space, const matrix_view& a) const -> State {
-  const MatchedRows<Space> found = match_rows<Scalar, Space>(space, a, m_options.matching);
+  const MatchedRows<Space> found = match_rows<Scalar, Space>(space, a);
   State state;
   state.rank = found.matching.rank;
   state.rows = found.rows;

@@ -37,23 +37,22 @@ class FactorSolves;
 /// the last factor is a pass of its own where C is not a multiple of I. A diagonal entry that is 0, missing
 /// or not finite has the largest entry of its row in its place; that of an empty row is 1. Schedule: a row is
 /// worked on by a lane group, or on a device by one thread where rows are short, by the levels of L's
-/// pattern, or all in one launch (`schedule`), in which a row finds where its columns are in the rows that it
-/// needs before it waits for their values. The result has the same bits either way, for any number of
-/// threads. Cost of numeric: for each entry (i, k) of L the row k of U (of L, for `ic`), with a search in row
-/// i for each of its entries; of an application 2 nnz operations, and the cost of the solves (see
-/// TriangularSolver).
-/// Memory: S, 8 bytes an entry and 20 a row; 4 bytes a row of the levels, and some more with `schedule =
-/// sync_free`; what the two solves keep. Numeric holds the factors and, once more, U's values (L's, for
-/// `ic`). Columns >= num_rows (of other ranks) are skipped. For real scalars. Breakdown: a row whose pivot
-/// PivotPolicy refuses, that is, which is not above the root of the precision's epsilon times its diagonal
-/// entry (in size for `ilu`, with sign for `ic` and `mic`), or with an entry of U, or of L over the least
-/// pivot that is accepted, that is not finite, loses all of L and U except the diagonal, |a_ii|; of `ic` and
-/// `mic` its row of L. With `raise_shift` A + alpha diag|A| is then factored, with those of alpha = 0.001,
-/// 0.01, 0.1, 1 that are larger than `shift` in turn, until no pivot breaks down; else the one with the
-/// fewest breakdowns is kept, of equal ones the first. The report's notes have each try, and the counted
-/// breakdowns are those of the try that is kept, the first with its pivot relative to the diagonal entry.
-/// Source: Saad, Iterative Methods for Sparse Linear Systems, 2nd ed., sections 10.3.2 to 10.3.5; shifts:
-/// Manteuffel, Math. Comp. 34 (1980); Li, Saad, J. Supercomput. 63 (2013), section 5.1.
+/// pattern, or all in one launch (FactorOptions::schedule), in which a row finds where its columns are in the
+/// rows that it needs before it waits for their values. The result has the same bits either way, for any
+/// number of threads. Cost of numeric: for each entry (i, k) of L the row k of U (of L, for `ic`), with a
+/// search in row i for each of its entries; of an application 2 nnz operations, and the cost of the solves
+/// (see TriangularSolver). Memory: S, 8 bytes an entry and 20 a row; 4 bytes a row of the levels, and some
+/// more in one launch; what the two solves keep. Numeric holds the factors and, once more, U's values (L's,
+/// for `ic`). Columns >= num_rows (of other ranks) are skipped. For real scalars. Breakdown: a row whose
+/// pivot PivotPolicy refuses, that is, which is not above the root of the precision's epsilon times its
+/// diagonal entry (in size for `ilu`, with sign for `ic` and `mic`), or with an entry of U, or of L over the
+/// least pivot that is accepted, that is not finite, loses all of L and U except the diagonal, |a_ii|; of
+/// `ic` and `mic` its row of L. Where no `shift` is given A + alpha diag|A| is then factored, with alpha =
+/// 0.001, 0.01, 0.1, 1 in turn, until no pivot breaks down; else the one with the fewest breakdowns is kept,
+/// of equal ones the first. The report's notes have each try, and the counted breakdowns are those of the try
+/// that is kept, the first with its pivot relative to the diagonal entry. Source: Saad, Iterative Methods for
+/// Sparse Linear Systems, 2nd ed., sections 10.3.2 to 10.3.5; shifts: Manteuffel, Math. Comp. 34 (1980); Li,
+/// Saad, J. Supercomput. 63 (2013), section 5.1.
 template <class Scalar, class Space>
 class IncompleteFactorization : public MatrixPreconditioner<Scalar, Space> {
  public:
@@ -76,9 +75,8 @@ class IncompleteFactorization : public MatrixPreconditioner<Scalar, Space> {
   std::unique_ptr<Workspace> make_workspace(const Space& space, int num_vectors) const override;
 
  protected:
-  /// \throws OptionError for `Reuse::extend`
-  IncompleteFactorization(const std::string& name, IncompleteKind kind, const PatternOptions& options,
-                          FactorSchedule schedule = FactorSchedule::automatic);
+  IncompleteFactorization(IncompleteKind kind, const PatternOptions& options)
+      : m_kind(kind), m_options(options) {}
 
   void symbolic_step(const Space& space, const matrix_source& source) override;
   void numeric_step(const Space& space, const matrix_source& source, Report& report) override;
@@ -100,10 +98,6 @@ class IncompleteFactorization : public MatrixPreconditioner<Scalar, Space> {
   virtual double work(std::int64_t /*num_rows*/) const { return 1; }
   /// Copies of the triangles that factor_step holds in addition to the factors; for the report's setup_bytes.
   virtual double working_copies() const { return 0.5; }
-  /// Are the factors at hand those of a numeric phase before, on this pattern?
-  bool has_factors_of(const Symbolic& symbolic) const {
-    return m_has_values && m_keeps_factors && m_symbolic.get() == &symbolic;
-  }
   IncompleteKind kind() const { return m_kind; }
 
  private:
@@ -114,7 +108,6 @@ class IncompleteFactorization : public MatrixPreconditioner<Scalar, Space> {
 
   IncompleteKind m_kind;
   PatternOptions m_options;
-  FactorSchedule m_schedule;
   bool m_keeps_factors = false;
   std::shared_ptr<const Symbolic> m_symbolic;
   std::shared_ptr<const Solves> m_solves;  ///< of a numeric phase

@@ -22,46 +22,25 @@ class GroupedSweeps;
 struct HalfSweep;
 }  // namespace impl::sweeps
 
-/// The numbering of the colours: as they are found, or by the mean number of entries that A has in their
-/// rows, fewest first (see renumber_by_degree). `automatic` takes the latter where the sparsification dropped
-/// edges.
-enum class ColorNumbering { automatic, found, by_degree };
-
 /// Options of all multicolour preconditioners: the colouring, and the storage of the triangles.
 struct MulticolorOptions {
   ColoringOrder order = ColoringOrder::natural;
-  bool two_colors = true;
-  ColorNumbering numbering = ColorNumbering::automatic;
   double sparsify = 0;
-  int max_colors = 2;
-  int sparsify_rounds = 10;
   Storage storage = Storage::full;
-  Reuse reuse = Reuse::pattern;
 
   template <class Visitor>
   void describe(Visitor& visit) {
     visit("order", order, coloring_orders(),
           "order of the rows in the greedy colouring: by index, most neighbours first, or random");
-    visit("two_colors", two_colors,
-          "whether a colouring by two colours is tried first, which 5- and 7-point stencils have");
-    visit("numbering", numbering,
-          {{"automatic", ColorNumbering::automatic},
-           {"found", ColorNumbering::found},
-           {"by_degree", ColorNumbering::by_degree}},
-          "numbering of the colours: as they are found, or by the mean number of entries of their rows, "
-          "fewest first; automatic takes the latter where the sparsification dropped edges");
-    visit("sparsify", sparsify, 0.0, 1.0,
-          "threshold theta of a sparsified colouring: rows with many neighbours ignore entries below theta "
-          "times their largest one, which the preconditioner drops where both rows then have one colour; "
-          "raise it for fewer colours; 0 keeps all entries");
-    visit("max_colors", max_colors, 1, 1 << 30, "number of colours at which the sparsification ends");
-    visit("sparsify_rounds", sparsify_rounds, 0, 1000,
-          "number of further colourings that the sparsification tries; raise it for fewer colours");
+    visit(
+        "sparsify", sparsify, 0.0, 1.0,
+        "threshold theta of a sparsified colouring: rows with many neighbours ignore entries below theta "
+        "times their largest one, which the preconditioner drops where both rows then have one colour, and "
+        "colours are numbered by the mean number of entries of their rows, fewest first; raise it for fewer "
+        "colours; 0 keeps all entries");
     visit("storage", storage, storage_choices(),
           "precision in which the triangles are kept and applied, scaled to a unit diagonal; full is the "
           "matrix's own");
-    visit("reuse", reuse, reuse_choices(),
-          "whether a second numeric phase keeps the colours or finds them anew");
   }
 };
 
@@ -80,8 +59,8 @@ struct MulticolorOptions {
 /// those of the vectors' precision.
 ///
 /// With sparsified colouring rows of one colour may be connected: these entries are left out of D, which the
-/// report notes. Such colours depend on the values, and are found by the first `numeric`; others by
-/// `symbolic`.
+/// report notes. Such colours depend on the values, and are found by the first `numeric`, others by
+/// `symbolic`; later numeric phases keep both.
 ///
 /// An application is one launch a colour; colours next to each other that are small make one launch of one
 /// team. The first pass over a colour gathers the vector, the last one scatters the result. A host's result
@@ -116,8 +95,7 @@ class Multicolor : public MatrixPreconditioner<Scalar, Space> {  // NOLINT(*clas
   std::unique_ptr<Workspace> make_workspace(const Space& space, int num_vectors) const override;
 
  protected:
-  /// \throws OptionError for `Reuse::extend`
-  Multicolor(const std::string& name, const MulticolorOptions& options);
+  explicit Multicolor(const MulticolorOptions& options) : m_options(options) {}
 
   /// Whether a numeric phase was given rows.
   bool has_values() const { return m_sweeps != nullptr; }

@@ -38,19 +38,18 @@ struct Matrix {
 };
 
 struct Parameters {
-  int max_members;   ///< off-diagonal entries a row may have
-  int growth_limit;  ///< and up to which it may grow
+  int max_members;  ///< off-diagonal entries a row may have
   int max_steps;
   int step_size;
   int most_at_once;  ///< entries that a row may gain in one step, a start's included
   double tolerance;
   double step_tolerance;
-  double candidate_floor;
+  double candidate_floor;  ///< |r_j| / sqrt(a_ii a_jj) that a candidate has to exceed
   double pivot_floor;
   const unsigned char* wanted = nullptr;  ///< not 0: rows that grow; null: all do
 
   /// The number of entries up to which row i may grow.
-  KOKKOS_FUNCTION int limit_of(int i) const { return wanted == nullptr || wanted[i] != 0 ? growth_limit : 0; }
+  KOKKOS_FUNCTION int limit_of(int i) const { return wanted == nullptr || wanted[i] != 0 ? max_members : 0; }
 };
 
 /// A row of A whose entries left of column i have their slots remembered.

@@ -99,7 +99,7 @@ bool set_up(const Space& space, const CsrView<Scalar, Space>& a,
   }
   const auto root = square_roots<Real, Space>(space, diagonal_of_real);
   const Real epsilon = std::numeric_limits<Real>::epsilon();
-  if (parameters.candidate_floor < 0) parameters.candidate_floor = sizeof(Real) == 4 ? 1e-5 : 1e-12;
+  parameters.candidate_floor = sizeof(Real) == 4 ? 1e-5 : 1e-12;
   parameters.pivot_floor = 16 * epsilon;
   const Matrix<Scalar, Real> matrix{
       a.row_ptrs.data(),       a.col_idxs.data(), values_of_real.data(),          a.values.data(),
@@ -177,22 +177,17 @@ std::int64_t longest_row(const Space& space, const CsrGraphView<Space>& pattern)
 inline Parameters parameters_of(const AdaptiveFsaiOptions& options, std::int64_t longest_start,
                                 std::int64_t num_rows, bool kept, Report& report) {
   constexpr std::int64_t packed_limit = 46340;  // members whose packed factor 31 bits can index
-  const std::int64_t most =
-      (kept ? 0 : std::int64_t(*options.max_steps) * *options.step_size) + longest_start;
+  const std::int64_t most = (kept ? 0 : std::int64_t(options.max_steps) * options.step_size) + longest_start;
   if (std::min(most, num_rows - 1) > packed_limit)
     report.notes.push_back("a row gets 46340 off-diagonal entries at most");
   Parameters parameters{};
   parameters.max_members = static_cast<int>(std::min({most, num_rows - 1, packed_limit}));
-  parameters.growth_limit = parameters.max_members;
-  if (options.max_row_size > 0)
-    parameters.growth_limit = std::min(parameters.growth_limit, options.max_row_size - 1);
-  parameters.max_steps = *options.max_steps;
-  parameters.step_size = *options.step_size;
+  parameters.max_steps = options.max_steps;
+  parameters.step_size = options.step_size;
   parameters.most_at_once = kept || longest_start > 0 ? parameters.max_members
-                                                      : std::min(*options.step_size, parameters.max_members);
+                                                      : std::min(options.step_size, parameters.max_members);
   parameters.tolerance = *options.tolerance;
   parameters.step_tolerance = *options.step_tolerance;
-  parameters.candidate_floor = options.candidate_floor;
   return parameters;
 }
 

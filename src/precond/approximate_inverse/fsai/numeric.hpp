@@ -35,7 +35,7 @@ int Fsai<Scalar, Space>::block_rows(const matrix_source& source) const {
       source.num_rows() == 0 || m_options.prefilter > 0 || this->has_user_pattern())
     return 0;
   const int b = blocks->block_size, asked = block_size_for(source);
-  const bool are_nodes = asked == 0 && source.unknowns_per_node() == b && b <= m_options.block_limit;
+  const bool are_nodes = asked == 0 && source.unknowns_per_node() == b && b <= impl::SupernodeTuning::largest;
   return asked == b || are_nodes ? b : 0;
 }
 
@@ -111,7 +111,7 @@ void Fsai<Scalar, Space>::find_factor(const Space& space, const matrix_source& s
                 allocate<Vector<Scalar, Space>>(space, "prekond::fsai::g_values", pattern.nnz()));
   // Where a filter follows, this is not the final G.
   const bool filtered = !kept && m_options.postfilter > 0;
-  inner::Setup<Scalar, Space, Matrix> setup(space, scaled.matrix(), diagonal, m_options.workspace_budget,
+  inner::Setup<Scalar, Space, Matrix> setup(space, scaled.matrix(), diagonal, m_options.workspace_limits(),
                                             name());
   // A postfilter leaves a block's rows different columns.
   const bool rows_alone = kept && m_options.postfilter > 0;

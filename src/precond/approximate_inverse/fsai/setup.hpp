@@ -3,6 +3,7 @@
 #pragma once
 /// The launches of the static FSAI's setup.
 #include <prekond/pattern/impl/supernodes.hpp>
+#include <prekond/precond/setup_options.hpp>
 #include "core/concurrency.hpp"
 #include "core/host_thread_group.hpp"
 #include "core/kernel_policy.hpp"
@@ -103,7 +104,7 @@ void share_rows(const Space& space, const Kernel& kernel, std::int64_t count, st
 /// Launches a RowKernel with members `workspaces` and `next` over `count` rows of up to `longest` entries,
 /// whose workspaces have `bytes`.
 ///
-/// There are as many workspaces as `workspace_budget` has room for. \pre there is room for one
+/// There are as many workspaces as `workspace_budget` has room for, at least one.
 template <class Space, class Kernel>
 void launch_rows(const Space& space, Kernel kernel, std::int64_t count, int longest, std::size_t bytes,
                  std::int64_t workspace_budget, const char* label) {
@@ -252,21 +253,21 @@ template <class Scalar, class Space, class Matrix = CsrView<Scalar, Space>>
 class Setup {
  public:
   Setup(const Space& space, const Matrix& a, VectorView<const real_type_t<Scalar>, Space> diagonal,
-        std::int64_t workspace_budget, const std::string& name)
+        const WorkspaceLimits& limits, const std::string& name)
       : m_space(space),
         m_a(a),
         m_diagonal(diagonal),
-        m_workspace_budget(workspace_budget),
+        m_limits(limits),
         m_name(name),
         m_outcome(make_breakdown_counter(space, "prekond::fsai::numeric::outcome")),
         m_next(allocate<Vector<int, Space>>(space, "prekond::fsai::numeric::next", 1)) {}
 
-  /// \throws InputError where a row's system takes more than `workspace_budget`, in double, which it may need
+  /// \throws InputError where a row's system takes more than `memory_budget`, in double, which it may need
   LongestRow check_rows(const CsrGraphView<Space>& pattern) {
     const LongestRow longest = longest_row<Space>(m_space, pattern.row_ptrs);
     check_slab(m_name, longest,
                Layout<in_precision_t<Scalar, double>>(static_cast<int>(longest.length)).bytes,
-               m_workspace_budget);
+               m_limits.system);
     return longest;
   }
 
@@ -303,13 +304,13 @@ class Setup {
     const Kernel kernel{{},       m_a,  m_diagonal, pattern,   values, layout, 16 * epsilon,
                         m_groups, rows, again,      m_outcome, {},     m_next};
     launch_rows(m_space, kernel, static_cast<std::int64_t>(rows.extent(0)), longest, layout.bytes,
-                m_workspace_budget, "prekond::fsai::numeric::solve_rows");
+                m_limits.slab, "prekond::fsai::numeric::solve_rows");
   }
 
   Space m_space;
   Matrix m_a;
   VectorView<const real_type_t<Scalar>, Space> m_diagonal;
-  std::int64_t m_workspace_budget;
+  WorkspaceLimits m_limits;
   std::string m_name;  ///< of the preconditioner
   Vector<BreakdownCounter, Space> m_outcome;
   Vector<int, Space> m_next;

@@ -10,18 +10,25 @@
 
 namespace prekond::impl {
 
+/// Blocks of rows that are found by their pattern: the share of the united columns that a row and the one
+/// before it have in common, and the largest number of rows.
+struct SupernodeTuning {
+  static constexpr double similarity = 0.8;
+  static constexpr int largest = 16;
+};
+
 /// The supernodes that the options ask for; there are none with blocks of one row, or where no two rows were
-/// found alike. With block_size = 0 they are the nodes, where their unknowns are known and within
-/// block_limit, and else those that a search finds.
+/// found alike. With block_size = 0 they are the nodes, where their unknowns are known, and else those that a
+/// search finds.
 template <class Space, class Source, class Options>
 Supernodes<Space> choose_supernodes(const Space& space, const Source& source, const Options& options) {
   const std::int64_t n = source.num_rows();
   if (options.block_size == 1 || n == 0) return {};
   if (options.block_size > 1) return uniform_supernodes<Space>(space, n, options.block_size);
   const int unknowns = source.unknowns_per_node();
-  if (unknowns > 1 && unknowns <= options.block_limit) return uniform_supernodes<Space>(space, n, unknowns);
-  const auto found =
-      find_supernodes<Space>(space, source.csr(), options.block_similarity, options.block_limit);
+  using Tuning = SupernodeTuning;
+  if (unknowns > 1 && unknowns <= Tuning::largest) return uniform_supernodes<Space>(space, n, unknowns);
+  const auto found = find_supernodes<Space>(space, source.csr(), Tuning::similarity, Tuning::largest);
   return found.largest > 1 ? found : Supernodes<Space>{};
 }
 

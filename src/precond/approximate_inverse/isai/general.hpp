@@ -46,7 +46,7 @@ class GeneralSetup : public RowSetup<Scalar, Space> {
  public:
   using RowSetup<Scalar, Space>::RowSetup;
 
-  /// \throws InputError where the system of a row takes more than `workspace_budget` in double, which it may
+  /// \throws InputError where the system of a row takes more than `memory_budget` in double, which it may
   /// need
   LongestRow check_rows(const CsrGraphView<Space>& pattern) {
     return this->check_longest(pattern, GeneralSystems<Scalar, Space>::template bytes<double>);
@@ -141,11 +141,11 @@ class GeneralIsai : public ExplicitIsai<Scalar, Space> {
         m_block_rows > 0 && blocks != nullptr && blocks->padding == 0 && blocks->block_size == m_block_rows;
     if (!by_blocks) {
       GeneralSetup<Scalar, Space> setup(space, source.csr(), source.wanted_rows(),
-                                        this->options().workspace_budget, this->name());
+                                        this->options().workspace_limits(), this->name());
       return solve_by(setup, space, m, {}, report);
     }
     GeneralBlockSetup<Scalar, Space> setup(space, Blocks(*blocks), source.wanted_rows(),
-                                           this->options().workspace_budget, this->name());
+                                           this->options().workspace_limits(), this->name());
     return solve_by(setup, space, m, uniform_supernodes<Space>(space, m.num_rows, m_block_rows), report);
   }
 

@@ -62,7 +62,7 @@ class GeneralBlockSetup : public RowSetup<Scalar, Space, BlockEntries<Scalar, Sp
  public:
   using RowSetup<Scalar, Space, BlockEntries<Scalar, Space>>::RowSetup;
 
-  /// \throws InputError where the system of a row takes more than `workspace_budget` in double, which it may
+  /// \throws InputError where the system of a row takes more than `memory_budget` in double, which it may
   /// need
   LongestRow check_rows(const CsrGraphView<Space>& pattern) {
     return this->check_longest(pattern, BlockSystems<Scalar, Space>::template bytes<double>);

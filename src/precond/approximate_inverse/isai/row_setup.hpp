@@ -52,23 +52,23 @@ class RowSetup {
  public:
   /// `name` is the preconditioner's. `wanted`: see MatrixSource.
   RowSetup(const Space& space, const Matrix& a, const VectorView<const unsigned char, Space>& wanted,
-           std::int64_t workspace_budget, const std::string& name)
+           const WorkspaceLimits& limits, const std::string& name)
       : m_space(space),
         m_a(a),
         m_outcome(make_breakdown_counter(space, "prekond::isai::numeric::outcome", wanted)),
         m_next(allocate<Vector<int, Space>>(space, "prekond::isai::numeric::next", 1)),
-        m_workspace_budget(workspace_budget),
+        m_limits(limits),
         m_name(name) {}
 
   BreakdownCounter outcome() const { return fetch(m_space, m_outcome); }
 
  protected:
   /// `bytes(length)` is the size of a row's workspace. \throws InputError where it is more than
-  /// `workspace_budget`
+  /// `memory_budget`
   template <class Bytes>
   LongestRow check_longest(const CsrGraphView<Space>& pattern, const Bytes& bytes) {
     const LongestRow longest = longest_row<Space>(m_space, pattern.row_ptrs);
-    check_slab(m_name, longest, bytes(static_cast<int>(longest.length)), m_workspace_budget);
+    check_slab(m_name, longest, bytes(static_cast<int>(longest.length)), m_limits.system);
     return longest;
   }
 
@@ -76,14 +76,14 @@ class RowSetup {
   template <class Real, class Systems>
   void solve_bins(const Systems& systems, VectorView<const std::size_t, Space> row_ptrs,
                   VectorView<const unsigned char, Space> chosen, Real floor, Pivoting pivoting) {
-    lu::solve_bins<Real, Space>(m_space, systems, row_ptrs, chosen, floor, pivoting, m_next,
-                                m_workspace_budget, "prekond::isai::numeric::solve_rows");
+    lu::solve_bins<Real, Space>(m_space, systems, row_ptrs, chosen, floor, pivoting, m_next, m_limits.slab,
+                                "prekond::isai::numeric::solve_rows");
   }
 
   template <class Kernel>
   void launch(const Kernel& kernel, VectorView<const int, Space> rows, int longest, std::size_t bytes) {
     fsai::launch_rows(m_space, kernel, static_cast<std::int64_t>(rows.extent(0)), longest, bytes,
-                      m_workspace_budget, "prekond::isai::numeric::solve_rows");
+                      m_limits.slab, "prekond::isai::numeric::solve_rows");
   }
 
   Space m_space;
@@ -92,7 +92,7 @@ class RowSetup {
   Vector<int, Space> m_next;
 
  private:
-  std::int64_t m_workspace_budget;
+  WorkspaceLimits m_limits;
   std::string m_name;
 };
 

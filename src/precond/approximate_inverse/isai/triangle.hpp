@@ -52,7 +52,7 @@ class TriangularSetup : public RowSetup<Scalar, Space> {
  public:
   using RowSetup<Scalar, Space>::RowSetup;
 
-  /// \throws InputError where the workspace of a row takes more than `workspace_budget`
+  /// \throws InputError where the workspace of a row takes more than `memory_budget`
   LongestRow check_rows(const CsrGraphView<Space>& pattern) { return this->check_longest(pattern, bytes_of); }
 
   /// M's values for a triangle of A. \pre check_rows
@@ -115,7 +115,7 @@ class TriangularIsai : public ExplicitIsai<Scalar, Space> {
                          Report& report) override {
     const matrix_view& a = source.csr();
     const IsaiOptions& options = this->options();
-    TriangularSetup<Scalar, Space> setup(space, a, source.wanted_rows(), options.workspace_budget,
+    TriangularSetup<Scalar, Space> setup(space, a, source.wanted_rows(), options.workspace_limits(),
                                          this->name());
     setup.check_rows(m);
     setup.solve(m, m.values, {is_upper(), options.unit_diagonal});

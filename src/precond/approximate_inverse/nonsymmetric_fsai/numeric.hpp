@@ -47,7 +47,7 @@ void NonsymmetricFsai<Scalar, Space>::find_inverse(const Space& space, const mat
   matrix_type upper = values_of("prekond::nonsymmetric_fsai::upper_values");
   {  // the setup's arrays make way for the transposition's
     impl::nonsymmetric_fsai::Setup<Scalar, Space> setup(space, a, source.wanted_rows(),
-                                                        m_options.workspace_budget, name());
+                                                        m_options.workspace_limits(), name());
     const impl::LongestRow longest = setup.check_rows(pattern);
     report.numeric_flops = 2 * impl::fsai::count_flops<Space>(
                                    space, "prekond::nonsymmetric_fsai::numeric::count_flops", pattern, {});

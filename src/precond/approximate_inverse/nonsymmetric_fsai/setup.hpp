@@ -156,11 +156,11 @@ class Setup {
 
   /// `wanted`: see MatrixSource.
   Setup(const Space& space, const CsrView<Scalar, Space>& a,
-        const VectorView<const unsigned char, Space>& wanted, std::int64_t workspace_budget,
+        const VectorView<const unsigned char, Space>& wanted, const WorkspaceLimits& limits,
         const std::string& name)
       : m_space(space),
         m_a(a),
-        m_workspace_budget(workspace_budget),
+        m_limits(limits),
         m_name(name),
         m_sizes(lu::measure_rows<Scalar, Space>(space, a, "prekond::nonsymmetric_fsai::numeric", true)),
         m_status(allocate<Vector<unsigned char, Space>>(space, "prekond::nonsymmetric_fsai::numeric::status",
@@ -174,12 +174,12 @@ class Setup {
     m_sizes = lu::measure_rows<Scalar, Space>(space, m_a, "prekond::nonsymmetric_fsai::numeric", true);
   }
 
-  /// \throws InputError where a row's system takes more than `workspace_budget`, in double, which it may need
+  /// \throws InputError where a row's system takes more than `memory_budget`, in double, which it may need
   LongestRow check_rows(const CsrGraphView<Space>& pattern) {
     const LongestRow longest = longest_row<Space>(m_space, pattern.row_ptrs);
     check_slab(m_name, longest,
                Systems<Scalar, Space>::template bytes<double>(static_cast<int>(longest.length)),
-               m_workspace_budget);
+               m_limits.system);
     return longest;
   }
 
@@ -191,7 +191,7 @@ class Setup {
     lu::solve_in_turn(in_single, [&](auto floor, Pivoting pivoting, bool again) {
       lu::solve_bins(m_space, systems, VectorView<const std::size_t, Space>(lower.row_ptrs),
                      again ? m_status : Vector<unsigned char, Space>(), floor, pivoting, m_next,
-                     m_workspace_budget, "prekond::nonsymmetric_fsai::numeric::solve_rows");
+                     m_limits.slab, "prekond::nonsymmetric_fsai::numeric::solve_rows");
     });
   }
 
@@ -243,7 +243,7 @@ class Setup {
 
   Space m_space;
   CsrView<Scalar, Space> m_a;
-  std::int64_t m_workspace_budget;
+  WorkspaceLimits m_limits;
   std::string m_name;  ///< of the preconditioner
   lu::RowSizes<Scalar, Space> m_sizes;
   Vector<unsigned char, Space> m_status;

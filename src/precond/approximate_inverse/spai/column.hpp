@@ -26,10 +26,9 @@ struct Status {
 enum class Placement { together, apart };
 
 /// The workspace of a column with up to n1 rows and n2 entries.
-template <class Real, int Rows, LeastSquares Solver>
+template <class Real, int Rows>
 struct ColumnArrays {
   using System = PanelQr<Real, Rows>;
-  static constexpr bool normal = Solver == LeastSquares::normal;
 
   std::size_t* begins;
   int* lengths;
@@ -39,9 +38,6 @@ struct ColumnArrays {
   int* rows;  ///< I
   int* count;
   int* flags;
-  PanelCholesky<Real> gram{};  ///< of the matrix and the right-hand side
-  Real* gram_x = nullptr;
-  Real* gram_y = nullptr;
   unsigned* table;  ///< over the system's memory: it is done with before
   Real* buffer;
   char* system;
@@ -63,14 +59,6 @@ struct ColumnArrays {
     rows = place_array<int>(near, end, power_of_two_from(n));
     count = place_array<int>(near, end, 1);
     flags = place_array<int>(near, end, 1);
-    if constexpr (normal) {
-      gram.order = PanelCholesky<Real>::padded(n2 + 1);
-      gram.entries = place_array<Real>(near, end, PanelCholesky<Real>::size(n2 + 1));
-      gram.reciprocals = place_array<Real>(near, end, gram.order);
-      gram.dropped = place_array<DroppedPivots<Real>>(near, end, 1);
-      gram_x = place_array<Real>(near, end, gram.order);
-      gram_y = place_array<Real>(near, end, gram.order);
-    }
     table_size = IndexTable::num_slots(n);
     table = near ? reinterpret_cast<unsigned*>(near + end) : nullptr;
     const bool apart = placement == Placement::apart;
@@ -94,11 +82,11 @@ struct ColumnResult {
 
 /// Columns of the local matrix are scaled by powers of two that bring their largest entries into [1, 2), so
 /// that single precision holds any range of values and the unknowns change only by these powers.
-template <class Scalar, class Real, class Space, class LaneGroup, LeastSquares Solver>
+template <class Scalar, class Real, class Space, class LaneGroup>
 class Column {
  public:
   static constexpr int rows_at_once = is_host_space<Space> ? PanelQr<Real>::host_rows : 1;
-  using Arrays = ColumnArrays<Real, rows_at_once, Solver>;
+  using Arrays = ColumnArrays<Real, rows_at_once>;
   using System = typename Arrays::System;
 
   KOKKOS_FUNCTION Column(const LaneGroup& lane_group, const CsrView<Scalar, Space>& b,
@@ -116,19 +104,12 @@ class Column {
   KOKKOS_FUNCTION ColumnResult solve(int k, const int* cols, std::int64_t limit, Real floor) const {
     find_rows(cols, limit);
     gather(k, limit);
-    if constexpr (Solver == LeastSquares::normal) {
-      solve_normal(k, floor);
-      judge();
-      const DroppedPivots<Real>& dropped = *m_arrays.gram.dropped;
-      return {dropped.count > 0, *m_arrays.flags != found, 0};
-    } else {
-      const int rank = m_system.factor(m_lane_group, floor);
-      m_system.solve(m_lane_group, rank, m_arrays.x, m_arrays.work);
-      judge();
-      const DroppedPivots<Real>& dropped = m_system.dropped();
-      return {dropped.count > 0, *m_arrays.flags != found,
-              dropped.count > 0 ? static_cast<float>(dropped.pivot) : 0.0f};
-    }
+    const int rank = m_system.factor(m_lane_group, floor);
+    m_system.solve(m_lane_group, rank, m_arrays.x, m_arrays.work);
+    judge();
+    const DroppedPivots<Real>& dropped = m_system.dropped();
+    return {dropped.count > 0, *m_arrays.flags != found,
+            dropped.count > 0 ? static_cast<float>(dropped.pivot) : 0.0f};
   }
 
   /// Entry c of the solution.
@@ -157,56 +138,6 @@ class Column {
     m_lane_group.once([&] {
       const int row = find_in(m_arrays.rows, m_n1, k);
       if (row >= 0) m_system.rhs(row) = 1;
-    });
-  }
-
-  /// The Gram matrix of B = A(I, J) with the right-hand side e appended has [B^T B, B^T e; e^T B, 2]: the
-  /// last column of the inverse of its factor, divided by its last entry, is -m.
-  KOKKOS_FUNCTION void solve_normal(int k, Real floor) const {
-    const auto& gram = m_arrays.gram;
-    gram.clear(m_lane_group, m_n2 + 1);
-    multiply_columns();
-    const int row = find_in(m_arrays.rows, m_n1, k);
-    m_lane_group.region([&](int lane) {
-      for (int c = lane; c < m_n2; c += m_lane_group.size())
-        gram(m_n2, c) = row >= 0 ? m_system(row, c) : Real(0);
-      if (lane == 0) gram(m_n2, m_n2) = 2;
-    });
-    gram.factor(m_lane_group, floor);
-    gram.solve_transposed(m_lane_group, m_n2, m_arrays.gram_y, m_arrays.gram_x);
-    m_lane_group.region([&](int lane) {
-      for (int c = lane; c < m_n2; c += m_lane_group.size())
-        m_arrays.x[c] = -m_arrays.gram_x[c] / m_arrays.gram_x[m_n2];
-    });
-  }
-
-  /// B^T B, by vectors of lanes, eight products at a time.
-  KOKKOS_FUNCTION void multiply_columns() const {
-    constexpr int at_once = 8;
-    for_each_by_vectors(m_lane_group, m_n2, [&](const auto& vector, int c) {
-      for (int j = c; j < m_n2; j += at_once) {
-        Real dots[at_once];
-        vector.template sums<Real, at_once>(dots, [&](int lane, Real* sums) {
-          Real mine[at_once][rows_at_once] = {};
-          for (int i = lane * rows_at_once; i < m_n1; i += vector.size() * rows_at_once)
-#pragma unroll
-            for (int l = 0; l < at_once; ++l) {
-              const int other = j + l < m_n2 ? j + l : c;
-              for (int r = 0; r < rows_at_once; ++r)
-                mine[l][r] += m_system(i + r, c) * m_system(i + r, other);
-            }
-#pragma unroll
-          for (int l = 0; l < at_once; ++l) {
-            sums[l] = mine[l][0];
-            for (int r = 1; r < rows_at_once; ++r) sums[l] += mine[l][r];
-          }
-        });
-        vector.once([&] {
-#pragma unroll
-          for (int l = 0; l < at_once; ++l)
-            if (j + l < m_n2) m_arrays.gram(j + l, c) = dots[l];
-        });
-      }
     });
   }
 

@@ -56,7 +56,7 @@ template <class Scalar, class Space>
 CsrGraph<Space> DynamicSpai<Scalar, Space>::make_pattern(const Space& space, const matrix_source& source) {
   const matrix_view& a = source.csr();
   if (this->has_user_pattern()) return this->user_pattern(a);
-  return power<Space>(space, a, m_options.initial_power, m_options.memory_budget, m_options.workspace_budget);
+  return power<Space>(space, a, 0, m_options.memory_budget, m_options.workspace_budget);
 }
 
 template <class Scalar, class Space>

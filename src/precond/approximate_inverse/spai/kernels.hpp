@@ -155,12 +155,12 @@ KOKKOS_FUNCTION Real floor_for(Real floor, int n1, int first_rows) {
 }
 
 /// Solves the columns of a bin.
-template <class Scalar, class Real, class Space, Unit unit, LeastSquares Solver>
+template <class Scalar, class Real, class Space, Unit unit>
 struct SolveColumns : ColumnKernel<Space, unit> {
   using Base = ColumnKernel<Space, unit>;
   using typename Base::LaneGroup;
   using typename Base::Member;
-  using SolvedColumn = Column<Scalar, Real, Space, LaneGroup, Solver>;
+  using SolvedColumn = Column<Scalar, Real, Space, LaneGroup>;
 
   CsrView<Scalar, Space> b;
   VectorView<const double, Space> col_scale;
@@ -183,8 +183,7 @@ struct SolveColumns : ColumnKernel<Space, unit> {
     const int n2 = static_cast<int>(lists.row_ptrs(k + 1) - begin);
     const int* const cols = lists.col_idxs.data() + begin;
     const typename SolvedColumn::Arrays arrays(near, far, n1(k), n2, Base::placement);
-    const Column<Scalar, Real, Space, AnyLaneGroup, Solver> column(lane_group, b, col_scale, arrays, n1(k),
-                                                                   n2);
+    const Column<Scalar, Real, Space, AnyLaneGroup> column(lane_group, b, col_scale, arrays, n1(k), n2);
     const ColumnResult result = column.solve(k, cols, lists.num_rows, floor_for(floor, n1(k), 1 << 14));
     const bool sound = !result.dropped && !result.nothing;
     if (!sound && !last_try) {

@@ -62,33 +62,25 @@ class Setup {
   void solve(VectorView<Scalar, Space> values) {
     choose();
     const bool in_single = m_options.setup_scalar == Precision::single_precision;
-    const bool normal = m_options.solve == LeastSquares::normal;
-    // The residual of the normal equations exceeds the least by some n2 eps / floor: 1e-4 and 1e-10 of 100
-    // unknowns.
-    if (normal || !streams) {
+    if (!streams) {
       count_rows({});
       tell_cost();
     }
-    if (normal && in_single)
-      solve_columns<float, LeastSquares::normal>(m_main, values, {}, 0x1p-4f, false);
-    else if (normal)
-      solve_columns<double, LeastSquares::normal>(m_main, values, {}, 0x1p-14, false);
-    else if (in_single)
+    if (in_single)
       solve_all<float>(values);
     else
       solve_all<double>(values);
-    if (normal || in_single) stream_columns<double>(values, m_status);
-    if (normal || in_single || streams)
-      solve_columns<double, LeastSquares::qr>(m_main, values, m_status, qr_floor<double>, true);
+    if (in_single) stream_columns<double>(values, m_status);
+    if (in_single || streams) solve_columns<double>(m_main, values, m_status, qr_floor<double>, true);
     measure();
     minimise_norms(values);
   }
 
   std::string note() const { return strategy_note(m_choice, m_options.strategy, m_longest, n2_average()); }
-  /// 2 n1 n2^2 - 2 n2^3 / 3 for each column, or n1 n2^2 + n2^3 / 3.
+  /// 2 n1 n2^2 - 2 n2^3 / 3 for each column.
   double flops() const {
     const auto squares = static_cast<double>(m_sums.n1_n2_n2), cubes = static_cast<double>(m_sums.n2_cubes);
-    return m_options.solve == LeastSquares::normal ? squares + cubes / 3 : 2 * squares - 2 * cubes / 3;
+    return 2 * squares - 2 * cubes / 3;
   }
   const BreakdownCounter& outcome() const { return m_found; }
 
@@ -116,8 +108,7 @@ class Setup {
   void choose() {
     Kokkos::parallel_reduce("prekond::spai::numeric::longest_column", rows_policy(),
                             LongestColumn<Space>{sizes()}, Kokkos::Max<int>(m_longest));
-    m_choice = choose_strategy(m_options.strategy, m_longest, n2_average(),
-                               streams && m_options.solve == LeastSquares::qr);
+    m_choice = choose_strategy(m_options.strategy, m_longest, n2_average(), streams);
   }
 
   void measure() {
@@ -158,7 +149,7 @@ class Setup {
   void solve_all(VectorView<Scalar, Space> values) {
     const bool last = sizeof(Real) == sizeof(double);
     if constexpr (!streams) {
-      solve_columns<Real, LeastSquares::qr>(m_main, values, {}, qr_floor<Real>, last);
+      solve_columns<Real>(m_main, values, {}, qr_floor<Real>, last);
     } else {
       std::int64_t num_long = 0;
       Kokkos::parallel_reduce("prekond::spai::numeric::mark_long", rows_policy(),
@@ -173,8 +164,7 @@ class Setup {
           m_beside.push_back(
               std::make_unique<Launcher<Space>>(spaces[i], m_options.workspace_budget / (i == 2 ? 2 : 4)));
         if (m_longest > longest_of_team)
-          solve_columns<Real, LeastSquares::qr>(*m_beside[2], values, m_status, qr_floor<Real>, last,
-                                                longest_of_team);
+          solve_columns<Real>(*m_beside[2], values, m_status, qr_floor<Real>, last, longest_of_team);
       }
       stream_columns<Real>(values, {});
       for (auto& launcher : m_beside) launcher->fence();
@@ -271,7 +261,7 @@ class Setup {
 
   /// By the kernels that store the local matrix. With `above` those columns that have more entries, the few
   /// that are not streamed. Compiled in solve_columns.cpp.
-  template <class Real, LeastSquares Solver>
+  template <class Real>
   void solve_columns(Launcher<Space>& launcher, VectorView<Scalar, Space> values,
                      VectorView<const unsigned char, Space> chosen, Real floor, bool last_try,
                      int above = -1);

@@ -7,11 +7,11 @@
 namespace prekond::impl::spai {
 
 template <class Scalar, class Space>
-template <class Real, LeastSquares Solver>
+template <class Real>
 void Setup<Scalar, Space>::solve_columns(Launcher<Space>& launcher, VectorView<Scalar, Space> values,
                                          VectorView<const unsigned char, Space> chosen, Real floor,
                                          bool last_try, int above) {
-  using Arrays = ColumnArrays<Real, host ? PanelQr<Real>::host_rows : 1, Solver>;
+  using Arrays = ColumnArrays<Real, host ? PanelQr<Real>::host_rows : 1>;
   const bool few = above >= 0;
   const ColumnBins<Space>& bins = bins_of(0, chosen, few ? Limits{{above}, 1} : Limits{});
   const bool constant = m_choice.strategy == Strategy::constant;
@@ -29,7 +29,7 @@ void Setup<Scalar, Space>::solve_columns(Launcher<Space>& launcher, VectorView<S
                                         host ? together.near_bytes : apart.near_bytes);
     const Arrays& arrays = launch.unit == Unit::apart ? apart : together;
     dispatch<true>(launch.unit, [&](auto unit) {
-      const SolveColumns<Scalar, Real, Space, decltype(unit)::value, Solver> kernel{
+      const SolveColumns<Scalar, Real, Space, decltype(unit)::value> kernel{
           base_of<decltype(unit)::value>(bins, bin, arrays.near_bytes, arrays.far_bytes),
           m_b,
           m_scale,
@@ -45,14 +45,12 @@ void Setup<Scalar, Space>::solve_columns(Launcher<Space>& launcher, VectorView<S
   }
 }
 
-#define PREKOND_SOLVE_COLUMNS_IN(Real, solver, Scalar, Space)                    \
-  template void Setup<Scalar, Space>::solve_columns<Real, LeastSquares::solver>( \
+#define PREKOND_SOLVE_COLUMNS_IN(Real, Scalar, Space)      \
+  template void Setup<Scalar, Space>::solve_columns<Real>( \
       Launcher<Space>&, VectorView<Scalar, Space>, VectorView<const unsigned char, Space>, Real, bool, int);
-#define PREKOND_SOLVE_COLUMNS(Scalar, Space)              \
-  PREKOND_SOLVE_COLUMNS_IN(float, normal, Scalar, Space)  \
-  PREKOND_SOLVE_COLUMNS_IN(double, normal, Scalar, Space) \
-  PREKOND_SOLVE_COLUMNS_IN(float, qr, Scalar, Space)      \
-  PREKOND_SOLVE_COLUMNS_IN(double, qr, Scalar, Space)
+#define PREKOND_SOLVE_COLUMNS(Scalar, Space)     \
+  PREKOND_SOLVE_COLUMNS_IN(float, Scalar, Space) \
+  PREKOND_SOLVE_COLUMNS_IN(double, Scalar, Space)
 PREKOND_INSTANTIATE(PREKOND_SOLVE_COLUMNS)
 
 }  // namespace prekond::impl::spai

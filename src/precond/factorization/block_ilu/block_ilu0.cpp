@@ -31,7 +31,7 @@ std::shared_ptr<const typename BlockIlu0<Scalar, Space>::Symbolic> BlockIlu0<Sca
                                        std::numeric_limits<std::int64_t>::max(), looks_at_symmetry);
   const FillPattern<Space>& pattern = found->pattern;
   const auto levels = level_schedule<Space>(space, pattern.lower, Triangle::lower);
-  impl::block_ilu::schedule_factorisation<Scalar, Space>(space, levels, m_options.schedule, *found);
+  impl::block_ilu::schedule_factorisation<Scalar, Space>(space, levels, m_options.schedule(), *found);
   found->solves.symbolic(space, pattern, levels, {b, a.padding});
   space.fence("prekond::block_ilu::symbolic");  // what was converted is freed
   return found;
@@ -47,10 +47,7 @@ void BlockIlu0<Scalar, Space>::symbolic_step(const Space& space, const matrix_so
 
 template <class Scalar, class Space>
 void BlockIlu0<Scalar, Space>::numeric_step(const Space& space, const matrix_source& source, Report& report) {
-  const bool kept = m_has_values && m_options.reuse == Reuse::pattern;
-  const bool finds = m_has_values && !kept;
-  const auto in_use = finds ? find_pattern(space, source) : m_symbolic;
-  const Symbolic& symbolic = *in_use;
+  const Symbolic& symbolic = *m_symbolic;
   const int b = symbolic.block_size;
   const auto a = impl::blocks_of(space, source, b);
   if (a.num_blocks() != symbolic.num_blocks)
@@ -82,10 +79,9 @@ void BlockIlu0<Scalar, Space>::numeric_step(const Space& space, const matrix_sou
                  symbolic.schedule.bytes() + solves->bytes();
   report.apply_flops = solves->flops();
   report.numeric_flops = 2 * n * b * best.tries * (lower * upper / rows + lower + upper + rows);
-  report.pattern_kept = kept;
+  report.pattern_kept = m_has_values;
   report.foreign_entries = impl::foreign_entries<Scalar, Space>(space, source);
   space.fence("prekond::block_ilu::numeric");  // temporaries are freed
-  m_symbolic = in_use;
   m_factors = std::make_shared<const Factors>(best.factors);
   m_solves = solves;
   m_shift = best.alpha;
@@ -94,7 +90,7 @@ void BlockIlu0<Scalar, Space>::numeric_step(const Space& space, const matrix_sou
 
 template <class Scalar, class Space>
 void BlockIlu0<Scalar, Space>::numeric_without_rows(const Space&, const matrix_source&, Report& report) {
-  report.pattern_kept = m_has_values && m_options.reuse == Reuse::pattern;
+  report.pattern_kept = m_has_values;
   m_has_values = true;
 }
 

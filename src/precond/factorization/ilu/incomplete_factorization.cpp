@@ -14,14 +14,6 @@
 
 namespace prekond {
 template <class Scalar, class Space>
-IncompleteFactorization<Scalar, Space>::IncompleteFactorization(const std::string& name, IncompleteKind kind,
-                                                                const PatternOptions& options,
-                                                                FactorSchedule schedule)
-    : m_kind(kind), m_options(options), m_schedule(schedule) {
-  refuse_growing_pattern(name, options.reuse);
-}
-
-template <class Scalar, class Space>
 std::shared_ptr<const typename IncompleteFactorization<Scalar, Space>::Symbolic>
 IncompleteFactorization<Scalar, Space>::find_pattern(const Space& space, const matrix_view& a) const {
   const bool symmetric = m_kind != IncompleteKind::ilu;
@@ -37,7 +29,7 @@ IncompleteFactorization<Scalar, Space>::find_pattern(const Space& space, const m
 
 template <class Scalar, class Space>
 void IncompleteFactorization<Scalar, Space>::schedule_step(const Space& space, Symbolic& symbolic) const {
-  symbolic.schedule = impl::ilu::schedule_rows<Space>(space, symbolic.pattern.lower, m_schedule);
+  symbolic.schedule = impl::ilu::schedule_rows<Space>(space, symbolic.pattern.lower, m_options.schedule());
   symbolic.solves.symbolic(space, symbolic.pattern, symbolic.schedule.levels);
 }
 
@@ -77,13 +69,11 @@ template <class Scalar, class Space>
 void IncompleteFactorization<Scalar, Space>::numeric_step(const Space& space, const matrix_source& source,
                                                           Report& report) {
   const matrix_view& a = source.csr();
-  const bool kept = m_has_values && m_options.reuse == Reuse::pattern;
-  const bool finds = m_has_values && !kept;
-  if (!finds && a.nnz() != m_symbolic->pattern.nnz_of_a)
+  if (a.nnz() != m_symbolic->pattern.nnz_of_a)
     throw InputError(this->name() + ": numeric was given " + std::to_string(a.nnz()) + " entries, symbolic " +
                      std::to_string(m_symbolic->pattern.nnz_of_a) + "; call symbolic again");
   check_diagonal(space, a);
-  const auto symbolic = finds ? find_pattern(space, a) : m_symbolic;
+  const auto& symbolic = m_symbolic;
   const auto& pattern = symbolic->pattern;
   const auto best = impl::ilu::try_shifts(
       m_options,
@@ -119,9 +109,8 @@ void IncompleteFactorization<Scalar, Space>::numeric_step(const Space& space, co
   report.numeric_flops =
       2.0 * work(a.num_rows) * best.tries * double(lower) * double(upper) / double(a.num_rows);
   report.foreign_entries = pattern.foreign;
-  report.pattern_kept = kept;
+  report.pattern_kept = m_has_values;
   space.fence("prekond::ilu::numeric");  // temporaries are freed
-  m_symbolic = symbolic;
   m_solves = solves;
   m_has_values = true;
   m_shift = best.alpha;
@@ -136,7 +125,7 @@ void IncompleteFactorization<Scalar, Space>::numeric_step(const Space& space, co
 template <class Scalar, class Space>
 void IncompleteFactorization<Scalar, Space>::numeric_without_rows(const Space&, const matrix_source&,
                                                                   Report& report) {
-  report.pattern_kept = m_has_values && m_options.reuse == Reuse::pattern;
+  report.pattern_kept = m_has_values;
   m_has_values = true;
 }
 

@@ -9,15 +9,11 @@ namespace prekond {
 
 template <class Scalar, class Space>
 Ilu<Scalar, Space>::Ilu(const IluOptions& options)
-    : IncompleteFactorization<Scalar, Space>(IluOptions::name, IncompleteKind::ilu, resolved(options),
-                                             options.schedule),
-      m_options(options) {}
+    : IncompleteFactorization<Scalar, Space>(IncompleteKind::ilu, resolved(options)), m_options(options) {}
 
 template <class Scalar, class Space>
 Ic<Scalar, Space>::Ic(const IcOptions& options)
-    : IncompleteFactorization<Scalar, Space>(IcOptions::name, options.kind(), resolved(options),
-                                             options.schedule),
-      m_options(options) {}
+    : IncompleteFactorization<Scalar, Space>(options.kind(), resolved(options)), m_options(options) {}
 
 #define PREKOND_ILU_METHODS(Scalar, Space) \
   template class Ilu<Scalar, Space>;       \

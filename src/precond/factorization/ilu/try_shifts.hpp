@@ -37,10 +37,8 @@ inline std::string advice_of_matching() {
 
 /// The shifts that are tried, in turn.
 inline std::vector<double> shifts_of(const ShiftOptions& options) {
-  std::vector<double> shifts = {options.shift};
-  for (const double larger : {1e-3, 1e-2, 1e-1, 1.0})
-    if (options.raise_shift && larger > options.shift) shifts.push_back(larger);
-  return shifts;
+  if (options.shift) return {*options.shift};
+  return {0, 1e-3, 1e-2, 1e-1, 1};
 }
 
 /// The factors that are kept, with the outcome of their try.

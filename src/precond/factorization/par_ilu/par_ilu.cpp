@@ -9,9 +9,7 @@
 namespace prekond {
 template <class Scalar, class Space>
 ParIlu<Scalar, Space>::ParIlu(const ParIluOptions& options)
-    : Base(ParIluOptions::name, options.kind, resolved(options)), m_options(options) {
-  if (options.warm_start) this->keep_factors();
-}
+    : Base(options.kind, resolved(options)), m_options(options) {}
 
 template <class Scalar, class Space>
 void ParIlu<Scalar, Space>::schedule_step(const Space& space, typename Base::Symbolic& symbolic) const {
@@ -27,16 +25,8 @@ template <class Scalar, class Space>
 typename ParIlu<Scalar, Space>::Base::Factors ParIlu<Scalar, Space>::factor_step(
     const Space& space, const matrix_view& a, const typename Base::Symbolic& symbolic, double alpha,
     Report& report, typename Base::Outcome& outcome) const {
-  typename Base::Factors last;
-  const bool warm = m_options.warm_start && this->has_factors_of(symbolic);
-  if (warm) {
-    last.lower = this->factor_lower().values;
-    last.upper = this->factor_upper().values;
-    last.pivots = this->pivots();
-  }
   return impl::par_ilu::sweep_factors<Scalar, Space>(space, a, symbolic.pattern, *symbolic.sweeps,
-                                                     m_options.sweeps, this->kind(), alpha,
-                                                     warm ? &last : nullptr, report, outcome);
+                                                     m_options.sweeps, this->kind(), alpha, report, outcome);
 }
 
 #define PREKOND_PAR_ILU_METHODS(Scalar, Space) template class ParIlu<Scalar, Space>;

@@ -67,7 +67,7 @@ void ParIlut<Scalar, Space>::numeric_step(const Space& space, const matrix_sourc
         const auto result =
             kept ? Try{m_found->pattern, impl::par_ilu::sweep_factors<Scalar, Space>(
                                              space, a, m_found->pattern, sweeps, 2 * m_options.steps,
-                                             IncompleteKind::ilu, alpha, nullptr, of_scaling, outcome)}
+                                             IncompleteKind::ilu, alpha, of_scaling, outcome)}
                  : impl::par_ilu::threshold_factors<Scalar, Space>(space, a, known->pattern, m_options, alpha,
                                                                    of_scaling, outcome);
         report.breakdowns = of_scaling.breakdowns;

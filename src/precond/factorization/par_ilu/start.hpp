@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// The factors with which sweeps begin.
+/// The values with which sweeps begin.
 #include "core/row_teams.hpp"
 #include "precond/factorization/par_ilu/sweep_entries.hpp"
 
@@ -27,35 +27,6 @@ struct StartFromMatrix {
         to.columns(column + a.places(behind + k)) = a.a_upper(behind + k);
       });
       Kokkos::single(Kokkos::PerThread(team), [&] { to.pivots(i) = inverse; });
-    });
-  }
-};
-
-/// L, D^-1 and U of given factors; for kind `ic` C = (I + L) D^(1/2).
-template <class Scalar, class Space>
-struct StartFromFactors {
-  using Rows = RowTeams<Space>;
-  SweepMatrix<Scalar, Space> a;
-  bool symmetric;
-  VectorView<const Scalar, Space> lower, upper, pivots;
-  SweepValues<Scalar, Space> to;
-
-  KOKKOS_FUNCTION void operator()(const typename Rows::Member& team) const {
-    Rows{a.lower.num_rows}.for_each_row(team, [&](std::int64_t i) {
-      const std::size_t first = a.lower.row_ptrs(i), behind = a.upper.row_ptrs(i);
-      Kokkos::parallel_for(
-          Kokkos::ThreadVectorRange(team, static_cast<int>(a.lower.row_ptrs(i + 1) - first)), [&](int k) {
-            const Scalar value = lower(first + k);
-            to.lower(first + k) =
-                symmetric ? value / Kokkos::sqrt(pivots(a.lower.col_idxs(first + k))) : value;
-          });
-      const int of_upper = symmetric ? 0 : static_cast<int>(a.upper.row_ptrs(i + 1) - behind);
-      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, of_upper), [&](int k) {
-        const std::size_t column = a.columns.row_ptrs(a.upper.col_idxs(behind + k));
-        to.columns(column + a.places(behind + k)) = upper(behind + k) / pivots(i);
-      });
-      Kokkos::single(Kokkos::PerThread(team),
-                     [&] { to.pivots(i) = symmetric ? Kokkos::sqrt(pivots(i)) : pivots(i); });
     });
   }
 };

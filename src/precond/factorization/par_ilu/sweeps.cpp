@@ -55,15 +55,6 @@ void Sweeps<Scalar, Space>::start() {
 }
 
 template <class Scalar, class Space>
-void Sweeps<Scalar, Space>::start(const Factors<Scalar, Space>& last) {
-  Kokkos::parallel_for("prekond::par_ilu::numeric::start_warm",
-                       RowTeams<Space>::policy(m_space, m_num_rows, m_matrix.lower.nnz()),
-                       StartFromFactors<Scalar, Space>{m_matrix, m_symmetric, last.lower, last.upper,
-                                                       last.pivots, m_values.now.values()});
-  Kokkos::deep_copy(m_space, m_values.found, m_matrix.diagonal);
-}
-
-template <class Scalar, class Space>
 void Sweeps<Scalar, Space>::sweep(int times) {
   const SweepLaunch<Scalar, Space> launch{m_space, m_matrix};
   const VectorView<Scalar, Space> found(m_values.found);
@@ -115,25 +106,19 @@ BreakdownCounter Sweeps<Scalar, Space>::end(Factors<Scalar, Space>& factors, Sca
 template <class Scalar, class Space>
 Factors<Scalar, Space> sweep_factors(const Space& space, const CsrView<Scalar, Space>& a,
                                      const FillPattern<Space>& pattern, const SweepPattern<Space>& sweeps,
-                                     int most_sweeps, IncompleteKind kind, double alpha,
-                                     const Factors<Scalar, Space>* last, Report& report,
+                                     int most_sweeps, IncompleteKind kind, double alpha, Report& report,
                                      ilu::Outcome& outcome) {
   const bool symmetric = kind != IncompleteKind::ilu;
   auto factors = sweeps::fill_triangles<Scalar, Space>(space, a, pattern, Scalar(1), report);
   Sweeps<Scalar, Space> work(space, pattern, sweeps, factors, symmetric, alpha);
-  if (last != nullptr)
-    work.start(*last);
-  else
-    work.start();
+  work.start();
   const double before = work.residual();
   // There are no more levels than rows; twice as many sweeps also take away what rounding left, and further
   // ones would change nothing.
   const int done = static_cast<int>(std::min<std::int64_t>(most_sweeps, 2 * pattern.num_rows()));
   work.sweep(done);
   const double after = work.residual();
-  outcome.note = note_of_residuals(std::to_string(done) + (done == 1 ? " sweep" : " sweeps") +
-                                       (last != nullptr ? " from the last factors" : ""),
-                                   before, after);
+  outcome.note = note_of_residuals(std::to_string(done) + (done == 1 ? " sweep" : " sweeps"), before, after);
   const Scalar epsilon = Kokkos::Experimental::epsilon_v<Scalar>;
   if (after <= std::max(before, 64 * double(epsilon))) {
     outcome.breakdowns = work.end(factors);
@@ -150,7 +135,7 @@ Factors<Scalar, Space> sweep_factors(const Space& space, const CsrView<Scalar, S
   template class Sweeps<Scalar, Space>;                                                                   \
   template Factors<Scalar, Space> sweep_factors<Scalar, Space>(                                           \
       const Space&, const CsrView<Scalar, Space>&, const FillPattern<Space>&, const SweepPattern<Space>&, \
-      int, IncompleteKind, double, const Factors<Scalar, Space>*, Report&, ilu::Outcome&);
+      int, IncompleteKind, double, Report&, ilu::Outcome&);
 PREKOND_INSTANTIATE(PREKOND_SWEEPS)
 
 }  // namespace prekond::impl::par_ilu

@@ -40,8 +40,6 @@ class Sweeps {
 
   /// Starts with the entries of A, those of L divided by the diagonal.
   void start();
-  /// Starts with given factors.
-  void start(const Factors<Scalar, Space>& last);
   void sweep(int times);
   /// Makes room for a second copy.
   void make_next();
@@ -63,13 +61,12 @@ class Sweeps {
   SweepFactors<Scalar, Space> m_values;
 };
 
-/// All of a try, see ParIlu: at most `most_sweeps` sweeps from the factors `last`, or from A's triangles
-/// where that is null. `report` gets the breakdowns of the scaling. Fences.
+/// All of a try, see ParIlu: at most `most_sweeps` sweeps from A's triangles. `report` gets the breakdowns of
+/// the scaling. Fences.
 template <class Scalar, class Space>
 Factors<Scalar, Space> sweep_factors(const Space& space, const CsrView<Scalar, Space>& a,
                                      const FillPattern<Space>& pattern, const SweepPattern<Space>& sweeps,
-                                     int most_sweeps, IncompleteKind kind, double alpha,
-                                     const Factors<Scalar, Space>* last, Report& report,
+                                     int most_sweeps, IncompleteKind kind, double alpha, Report& report,
                                      ilu::Outcome& outcome);
 
 /// "5 sweeps: |(A - L U)_S| / |A_S| was 0.1, and is 0.001"

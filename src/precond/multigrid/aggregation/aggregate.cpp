@@ -28,7 +28,7 @@ struct IsInSet {
   KOKKOS_FUNCTION bool operator()(int v) const { return words(v) == in_set; }
 };
 
-/// Phase 3 of `aggregate`.
+/// Phase 2 of `aggregate`.
 template <class Space>
 void join_neighbours(const Space& space, const CsrGraphView<Space>& graph,
                      const VectorView<const int, Space>& size, const Vector<int, Space>& part) {
@@ -77,8 +77,7 @@ Vector<int, Space> maximal_independent_set2(const Space& space,
 }
 
 template <class Space>
-Aggregates<Space> aggregate(const Space& space, const std::type_identity_t<CsrGraphView<Space>>& graph,
-                            bool second_set) {
+Aggregates<Space> aggregate(const Space& space, const std::type_identity_t<CsrGraphView<Space>>& graph) {
   using namespace impl::aggregation;
   const std::int64_t n = graph.num_rows;
   Aggregates<Space> result;
@@ -89,12 +88,9 @@ Aggregates<Space> aggregate(const Space& space, const std::type_identity_t<CsrGr
   {
     IndependentSet<Space> set(space, graph);
     const auto rows = impl::RowTeams<Space>::policy(space, n, graph.nnz());
-    for (const int phase : {1, 2}) {  // roots have at least as many neighbours
-      if (phase == 2 && !second_set) break;
-      result.rounds += set.find(space, result.part);
-      Kokkos::parallel_for("prekond::aggregate::form", rows,
-                           FormAggregates<Space>{graph, set.words(), phase, result.part, size});
-    }
+    result.rounds = set.find(space, result.part);
+    Kokkos::parallel_for("prekond::aggregate::form", rows,
+                         FormAggregates<Space>{graph, set.words(), result.part, size});
     space.fence("prekond::aggregate::formed");  // the words go away
   }
   join_neighbours<Space>(space, graph, size, result.part);
@@ -104,7 +100,7 @@ Aggregates<Space> aggregate(const Space& space, const std::type_identity_t<CsrGr
 
 #define PREKOND_AGGREGATE(Space)                                                                         \
   template Vector<int, Space> maximal_independent_set2<Space>(const Space&, const CsrGraphView<Space>&); \
-  template Aggregates<Space> aggregate<Space>(const Space&, const CsrGraphView<Space>&, bool);
+  template Aggregates<Space> aggregate<Space>(const Space&, const CsrGraphView<Space>&);
 PREKOND_INSTANTIATE_SPACES(PREKOND_AGGREGATE)
 
 }  // namespace prekond

@@ -45,26 +45,21 @@ template <class Space>
 Vector<int, Space> maximal_independent_set2(const Space& space,
                                             const std::type_identity_t<CsrGraphView<Space>>& graph);
 
-/// Aggregates for algebraic multigrid, in three phases:
+/// Aggregates for algebraic multigrid, in two phases:
 ///   1. the vertices of a maximal independent set of distance 2 are roots, each with all its neighbours;
-///   2. from a second such set, in the graph that is left, the vertices with at least two neighbours left are
-///   roots
-///      with these neighbours;
-///   3. a vertex that is left joins the aggregate of phases 1 and 2 to which most of its edges go: of equal
-///      ones the smallest, of equal sizes (after phase 2) the one of the smaller number.
-/// Without phase 2 (`second_set`) aggregates are fewer and larger: every vertex that phase 1 leaves has a
-/// neighbour in an aggregate. Aggregates are numbered in the order of their roots. A vertex without
-/// neighbours is in none, every other in one: connected, all within two edges of the root.
+///   2. a vertex that is left, which has a neighbour in an aggregate, joins the one to which most of its
+///      edges go: of equal ones the smallest, of equal sizes the one of the smaller number.
+/// Aggregates are numbered in the order of their roots. A vertex without neighbours is in none, every other
+/// in one: connected, all within two edges of the root.
 ///
 /// The graph, its diagonal, the bits of the result and the error: as of `maximal_independent_set2`.
 ///
-/// Cost: two independent sets, the second of what is left; two readings of the roots' rows; the rows of what
-/// is left after phase 2, once read and once sorted. Memory: 32 bytes a vertex, 4 bytes an entry of the rows
-/// left after phase 2, and the result. Fences once a round of a device.
+/// Cost: an independent set; two readings of the roots' rows; the rows of what is left after phase 1, once
+/// read and once sorted. Memory: 32 bytes a vertex, 4 bytes an entry of the rows left after phase 1, and the
+/// result. Fences once a round of a device.
 ///
 /// Source: Kelley, Rajamanickam, IPDPS 2022.
 template <class Space>
-Aggregates<Space> aggregate(const Space& space, const std::type_identity_t<CsrGraphView<Space>>& graph,
-                            bool second_set = true);
+Aggregates<Space> aggregate(const Space& space, const std::type_identity_t<CsrGraphView<Space>>& graph);
 
 }  // namespace prekond

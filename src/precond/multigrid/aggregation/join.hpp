@@ -9,14 +9,13 @@
 
 namespace prekond::impl::aggregation {
 
-/// Each vertex of the independent set with enough neighbours in no part makes an aggregate of itself and
-/// them. No vertex is a neighbour of two, so that none is written twice.
+/// Each vertex of the independent set that has neighbours makes an aggregate of itself and them. No vertex is
+/// a neighbour of two, so that none is written twice.
 template <class Space>
 struct FormAggregates {
   using Rows = RowTeams<Space>;
   CsrGraphView<Space> graph;
   VectorView<const Word, Space> words;
-  int fewest;  ///< neighbours
   VectorView<int, Space> part;
   VectorView<int, Space> size;
 
@@ -32,7 +31,7 @@ struct FormAggregates {
     Kokkos::parallel_reduce(
         Kokkos::ThreadVectorRange(team, length),
         [&](int k, int& sum) { sum += is_free(root, graph.col_idxs(begin + k)); }, neighbours);
-    if (neighbours < fewest) return;
+    if (neighbours == 0) return;
     Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, length), [&](int k) {
       const int w = graph.col_idxs(begin + k);
       if (is_free(root, w)) part(w) = root;
