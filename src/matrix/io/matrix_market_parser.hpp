@@ -4,11 +4,13 @@
 /// The lines of a Matrix Market file, parsed by several threads before it is known what comes before them.
 #include <Kokkos_Core.hpp>
 #include <prekond/core/scalar.hpp>
+#include <prekond/matrix/io/matrix_market.hpp>
 
 #include <cstdint>
 #include <exception>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace prekond::impl {
@@ -29,15 +31,12 @@ struct MarketSectionFacts {
 };
 
 /// The first lines of a file. Sizes are those that the file announces: nothing is allocated by them.
-struct MarketHeader {
+struct MarketHeader : MatrixMarketInfo {
   bool coordinate = true;
-  std::string field;     ///< as in MatrixMarketInfo
-  std::string symmetry;  ///< likewise
   std::int64_t num_rows = 0;
   std::int64_t num_cols = 0;
-  std::int64_t num_entries = 0;  ///< lines to come
-  MarketSectionFacts lines;      ///< up to the size line
-  int numbers_of_value = 1;      ///< 0 of a pattern, 2 of a complex number
+  MarketSectionFacts lines;  ///< up to the size line
+  int numbers_of_value = 1;  ///< 0 of a pattern, 2 of a complex number
 
   bool is_general() const { return symmetry == "general"; }
   bool is_skew() const { return symmetry == "skew-symmetric"; }
@@ -59,16 +58,8 @@ struct MarketEntry {
   Scalar value;
 };
 
-/// Entries in the order of the file, in pieces.
 template <class Scalar>
-using MarketPieces = std::vector<std::vector<MarketEntry<Scalar>>>;
-
-template <class Pieces>
-std::int64_t num_entries_of(const Pieces& pieces) {
-  std::size_t sum = 0;
-  for (const auto& piece : pieces) sum += piece.size();
-  return static_cast<std::int64_t>(sum);
-}
+using MarketEntries = std::vector<MarketEntry<Scalar>>;
 
 /// The entry that a file with symmetric storage leaves out for this one.
 template <class Scalar>
@@ -78,14 +69,29 @@ MarketEntry<Scalar> mirrored_entry(const MarketHeader& header, const MarketEntry
   return {entry.col, entry.row, value};
 }
 
-/// Consecutive lines, parsed up to the first error.
+/// Consecutive lines, parsed by one thread up to the first error.
+template <class Scalar>
+struct MarketPiece {
+  MarketSectionFacts facts;
+  MarketEntries<Scalar> entries;          ///< the values of an array have no place yet
+  std::vector<std::pair<int, int>> gaps;  ///< entries after a line without one, and their lines; both from 0
+  std::string error;                      ///< of the last line; empty: none
+  bool error_in_entry = false;            ///< the line is no comment
+
+  /// The line, from 0, of an entry, which may be the one with the error.
+  std::int64_t line_of(std::int64_t entry) const {
+    std::int64_t found = entry;
+    for (const auto& [number, line] : gaps)
+      if (number <= entry) found = line + entry - number;
+    return found;
+  }
+};
+
+/// A block of text, up to the first error.
 template <class Scalar>
 struct MarketSection {
   MarketSectionFacts facts;
-  MarketPieces<Scalar> pieces;          ///< the values of an array have no place yet
-  std::vector<int> lines_without_data;  ///< from 0
-  std::string error;                    ///< of the last line; empty: none
-  bool error_in_entry = false;          ///< the line is no comment
+  std::vector<MarketPiece<Scalar>> pieces;
 };
 
 /// Parses whole lines, in pieces of about 64 kB so that threads of different speed end together.
