@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <prekond/core/impl/block_reduce.hpp>
 #include <prekond/core/scalar.hpp>
 #include <prekond/matrix/statistics.hpp>
 #include <prekond/matrix/validate.hpp>
 
 #include "core/instantiate.hpp"
+#include "core/norm.hpp"
 #include "core/row_teams.hpp"
 #include "matrix/row_search.hpp"
 
@@ -18,28 +18,8 @@ namespace {
 template <class Space>
 using RowPolicy = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
 
-/// The squares of small, ordinary and large numbers are summed apart, those of small and large ones
-/// scaled, so that none leaves the range: Blue, ACM Trans. Math. Softw. 4 (1978).
-struct Magnitudes {
-  static constexpr int count = 3;
-  static constexpr int exponent = 600;  // of the scale
-
-  KOKKOS_FUNCTION static int of(double size) { return size < 0x1p-480 ? 0 : (size > 0x1p480 ? 2 : 1); }
-  KOKKOS_FUNCTION static double scale(int which) {
-    return which == 0 ? 0x1p600 : (which == 2 ? 0x1p-600 : 1.0);
-  }
-  /// The root of the sum of all squares.
-  static double norm(const double (&squares)[count]) {
-    if (squares[2] > 0)
-      return std::ldexp(std::sqrt(squares[2] + std::ldexp(squares[1], -2 * exponent)), exponent);
-    if (squares[1] > 0) return std::sqrt(squares[1] + std::ldexp(squares[0], -2 * exponent));
-    return std::ldexp(std::sqrt(squares[0]), -exponent);
-  }
-};
-
 /// The facts that take a look at every entry of a row.
 struct RowFacts {
-  double squares[3] = {};   // sums of |a_ij|^2, see Magnitudes
   double off_diagonal = 0;  // sum of |a_ij|, j != i
   double max_abs = 0;
   double asymmetry = 0;
@@ -50,7 +30,6 @@ struct RowFacts {
     off_diagonal += other.off_diagonal;
     max_abs = max_abs < other.max_abs ? other.max_abs : max_abs;
     asymmetry = asymmetry < other.asymmetry ? other.asymmetry : asymmetry;
-    for (int k = 0; k < Magnitudes::count; ++k) squares[k] += other.squares[k];
     unmatched += other.unmatched;
     asymmetric += other.asymmetric;
     return *this;
@@ -90,8 +69,6 @@ struct ScanRows {
     const int j = a.col_idxs(k);
     RowFacts entry;
     entry.max_abs = Kokkos::abs(value);
-    const int which = Magnitudes::of(entry.max_abs);
-    entry.squares[which] = abs2(value * Magnitudes::scale(which));
     // A complex diagonal entry is its own mirror image where it is real.
     if (j == i && !is_complex<Scalar>) return entry;
     if (j != i) entry.off_diagonal = entry.max_abs;
@@ -192,29 +169,6 @@ struct Summarise {
   }
 };
 
-template <class Space>
-struct AddSquares {
-  VectorView<const RowFacts, Space> facts;
-  KOKKOS_FUNCTION void operator()(std::int64_t i, double* sum) const {
-    for (int k = 0; k < Magnitudes::count; ++k) sum[k] += facts(i).squares[k];
-  }
-};
-
-template <class Space>
-double frobenius_norm(const Space& space, const Vector<RowFacts, Space>& facts) {
-  const std::int64_t n = static_cast<std::int64_t>(facts.extent(0));
-  const ReduceWorkspace<double, Space> workspace(space, n);
-  const auto result =
-      allocate<Vector<double, Space>>(space, "prekond::statistics::squares", Magnitudes::count);
-  block_reduce<Magnitudes::count>(space, "prekond::statistics::add_squares", n, workspace,
-                                  VectorView<double, Space>(result), AddSquares<Space>{facts});
-  double sums[Magnitudes::count] = {};
-  Kokkos::deep_copy(space, VectorView<double, Kokkos::DefaultHostExecutionSpace>(sums, Magnitudes::count),
-                    result);
-  space.fence("prekond::statistics::end");
-  return Magnitudes::norm(sums);
-}
-
 template <class Scalar, class Space>
 MatrixStatistics of_rows(const Space& space, const CsrView<Scalar, Space>& a) {
   const auto diagonal = allocate<Vector<double, Space>>(space, "prekond::statistics::diagonal", a.num_rows);
@@ -229,7 +183,7 @@ MatrixStatistics of_rows(const Space& space, const CsrView<Scalar, Space>& a) {
                           Summarise<Scalar, Space>{a, facts}, result);
   if (!std::isfinite(result.diagonal_min_abs)) result.diagonal_min_abs = 0;
   result.row_length_mean = static_cast<double>(a.nnz()) / static_cast<double>(a.num_rows);
-  result.frobenius_norm = frobenius_norm(space, facts);
+  result.frobenius_norm = norm<Scalar, Space>(space, a.values).value();
   return result;
 }
 
