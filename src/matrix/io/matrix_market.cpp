@@ -151,6 +151,7 @@ void read_sections(MarketShare<Scalar>& share, TextInput& text, int part, int nu
       for (; !block.empty(); ++at.num_lines) at.num_data_lines += has_no_data(take_line(block)) ? 0 : 1;
     }
     if (in_range) continue;
+    if (at.num_data_lines > share.header.entries_in_file) return;  // too many: `check` says where
     // The whole text is counted, so that nobody inflates more than its entries justify.
     const std::string error = amount_error(share.header, text.offset(), at.num_data_lines);
     if (error.empty()) continue;
@@ -330,29 +331,6 @@ MarketShare<Scalar> MarketShare<Scalar>::read(const std::string& path, int part,
                                               std::size_t block_size) {
   MarketInput input(path, block_size);
   return read(input, part, num_parts);
-}
-
-template <class Scalar>
-std::vector<MarketSectionFacts> MarketShare<Scalar>::facts() const {
-  std::vector<MarketSectionFacts> facts;
-  for (const auto& section : sections) facts.push_back(section.facts);
-  return facts;
-}
-
-template <class Scalar>
-std::int64_t MarketShare<Scalar>::num_entries() const {
-  std::size_t sum = 0;
-  for (const auto& section : sections)
-    for (const auto& piece : section.pieces) sum += piece.entries.size();
-  return static_cast<std::int64_t>(sum);
-}
-
-template <class Scalar>
-EntryLists<Scalar> MarketShare<Scalar>::take_entries() {
-  EntryLists<Scalar> lists;
-  for (auto& section : sections)
-    for (auto& piece : section.pieces) lists.push_back(std::move(piece.entries));
-  return lists;
 }
 
 template <class Scalar>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "matrix_market_parser.hpp"
+#include "matrix_market_share.hpp"
 
 #include <algorithm>
 #include <array>
