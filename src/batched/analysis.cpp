@@ -6,6 +6,7 @@
 #include "pattern/power.hpp"
 
 #include "core/instantiate.hpp"
+#include "matrix/longest_row.hpp"
 #include "sparse_product/transpose_graph.hpp"
 
 #include <limits>
@@ -179,15 +180,6 @@ CsrGraph<Space> block_pattern(const Space& space, std::int64_t n, int size) {
 }
 
 template <class Space>
-struct LongestRow {
-  VectorView<const std::size_t, Space> row_ptrs;
-  KOKKOS_FUNCTION void operator()(std::int64_t i, int& longest) const {
-    const int length = static_cast<int>(row_ptrs(i + 1) - row_ptrs(i));
-    if (length > longest) longest = length;
-  }
-};
-
-template <class Space>
 struct FindPlaces {
   CsrGraphView<Space> pattern, transposed;
   VectorView<int, Space> places;
@@ -237,11 +229,7 @@ void find_local(const Space& space, Analysis<Space>& analysis, unsigned parts,
   if (parts & local_power) analysis.local = power_of<Space>(space, analysis.pattern, options.power);
   if (parts & local_lower) find_local_lower(space, analysis, options.power);
   if (parts & local_triangles) find_local_triangles(space, analysis, options.power);
-  analysis.longest_local_row = 0;
-  Kokkos::parallel_reduce("prekond::batched::analyse::longest_row", Rows<Space>(space, 0, analysis.num_rows),
-                          LongestRow<Space>{analysis.local.row_ptrs},
-                          Kokkos::Max<int>(analysis.longest_local_row));
-  if (analysis.num_rows == 0) analysis.longest_local_row = 0;
+  analysis.longest_local_row = static_cast<int>(longest_row<Space>(space, analysis.local.row_ptrs).length);
 }
 
 }  // namespace

@@ -28,8 +28,7 @@ struct Section {
 
 /// Collective. The sections of all processes in the order of the file.
 std::vector<Section> all_sections(const Processes& processes, const Share& share) {
-  std::vector<Facts> own;
-  for (const auto& section : share.sections) own.push_back(section.facts);
+  const std::vector<Facts> own = share.facts();
   std::vector<int> counts(processes.size()), begins(processes.size() + 1, 0);
   const int count = static_cast<int>(own.size());
   MPI_Allgather(&count, 1, MPI_INT, counts.data(), 1, MPI_INT, MPI_COMM_WORLD);
@@ -62,12 +61,11 @@ void check(const Processes& processes, Share& share, const std::vector<Section>&
   std::vector<Facts> facts;
   processes.collective([&] {
     for (const Section& section : sections) facts.push_back(section.facts);
-    error = impl::check_market_share<double>(share, facts);
+    error = share.check(facts);
   });
   end_at_first(processes, error);
   const std::int64_t num_entries = processes.sum(share.num_entries());
-  const std::int64_t bytes = processes.sum(share.entry_bytes());
-  processes.collective([&] { error = impl::check_market_budget<double>(share, facts, num_entries, bytes); });
+  processes.collective([&] { error = share.check_budget(facts, num_entries); });
   end_at_first(processes, error);
 }
 
@@ -79,7 +77,7 @@ Pieces sorted_by_owner(const impl::MarketHeader& header, const RowPartition& par
     out[static_cast<std::size_t>(partition.block_of(entry.row))].push_back(entry);
   };
   for (const auto& piece : std::exchange(section.pieces, {}))
-    for (const Entry& entry : piece) {
+    for (const Entry& entry : piece.entries) {
       add(entry);
       if (!header.is_general() && entry.row != entry.col) add(impl::mirrored_entry(header, entry));
     }
@@ -106,8 +104,7 @@ Pieces send_entries(const Processes& processes, const RowPartition& partition, S
 
 RowBlock read_rows(const Processes& processes, const std::string& path, std::int64_t& num_rows) {
   Share share;
-  processes.collective(
-      [&] { share = impl::read_market_share<double>(path, processes.rank(), processes.size()); });
+  processes.collective([&] { share = Share::read(path, processes.rank(), processes.size()); });
   const std::vector<Section> sections = all_sections(processes, share);
   check(processes, share, sections);
   num_rows = share.header.num_rows;
@@ -118,8 +115,7 @@ RowBlock read_rows(const Processes& processes, const std::string& path, std::int
   std::optional<impl::MarketError> error;
   processes.collective([&] {
     try {
-      block.rows = impl::assemble_market_rows<double>(path, share.header, block.first_row,
-                                                      partition.size(processes.rank()), std::move(entries));
+      block.rows = share.assemble_rows(block.first_row, partition.size(processes.rank()), std::move(entries));
     } catch (const InputError& found) {
       error = impl::MarketError{impl::MarketError::of_assembly, found.what()};
     }

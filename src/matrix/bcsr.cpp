@@ -6,5 +6,6 @@
 namespace prekond {
 
 PREKOND_INSTANTIATE(PREKOND_BCSR)
+PREKOND_INSTANTIATE_COMPLEX(PREKOND_BCSR)
 
 }  // namespace prekond

@@ -25,46 +25,30 @@ struct Generator {
 
 constexpr const char* magnetic3d_name = "magnetic3d";
 
-template <class Options, class Scalar, class Space>
-using MakeFunction = GeneratedMatrix<Scalar, Space> (*)(const Space&, std::int64_t, const Options&);
-
-template <class Options, class Scalar, class Space>
-using MakeRowsFunction = GeneratedMatrix<Scalar, Space> (*)(const Space&, std::int64_t, const Options&,
-                                                            const ChooseRows&);
-
-/// `make(space, size, options, choose)`
-template <class Scalar, class Space, class Options, class MakeRows>
-Generator<Scalar, Space> generator_of(const std::string& name, const std::string& summary,
-                                      const MakeRows& make, bool makes_rows) {
+/// `make(space, size, options[, choose])`
+template <class Scalar, class Space, class Options, class... Choose>
+Generator<Scalar, Space> describe(const std::string& name, const std::string& summary,
+                                  GeneratedMatrix<Scalar, Space> (*make)(const Space&, std::int64_t,
+                                                                         const Options&, Choose...)) {
+  constexpr bool makes_rows = sizeof...(Choose) > 0;
   const auto defaults = std::make_shared<Options>();
   GeneratorInfo info{name, summary, OptionFields::of(*defaults), defaults};
   const auto with_options = [name, make](const Space& space, std::int64_t size, const OptionMap& values,
                                          const ChooseRows& choose) {
     Options options;
     OptionFields::of(options).set(values, name);
-    return make(space, size, options, choose);
+    if constexpr (makes_rows)
+      return make(space, size, options, choose);
+    else
+      return make(space, size, options);
   };
   return {info, with_options, makes_rows};
-}
-
-template <class Scalar, class Space, class Options>
-Generator<Scalar, Space> describe(const std::string& name, const std::string& summary,
-                                  MakeFunction<Options, Scalar, Space> make) {
-  const auto make_all = [make](const Space& space, std::int64_t size, const Options& options,
-                               const ChooseRows&) { return make(space, size, options); };
-  return generator_of<Scalar, Space, Options>(name, summary, make_all, false);
-}
-
-template <class Scalar, class Space, class Options>
-Generator<Scalar, Space> describe(const std::string& name, const std::string& summary,
-                                  MakeRowsFunction<Options, Scalar, Space> make) {
-  return generator_of<Scalar, Space, Options>(name, summary, make, true);
 }
 
 /// The generators whose matrices are complex.
 template <class Scalar, class Space>
 std::vector<Generator<Scalar, Space>> complex_generators() {
-  return {describe<Scalar, Space, generators::Magnetic3dOptions>(
+  return {describe<Scalar, Space>(
       magnetic3d_name,
       "7-point Laplacian with random phases (magnetic field) on SIZE^3 nodes, complex, Hermitian",
       generators::magnetic3d<Scalar, Space>)};

@@ -3,7 +3,7 @@
 #include "matrix/format_layouts.hpp"
 
 #include <prekond/matrix/bcsr_matrix.hpp>
-#include "matrix/longest_row_length.hpp"
+#include "matrix/longest_row.hpp"
 
 #include "core/instantiate.hpp"
 
@@ -146,7 +146,7 @@ FormatAdvice advise_format(const Space& space, const CsrGraphView<Space>& patter
   const auto entry = static_cast<std::int64_t>(value_bytes);
   advice.csr_bytes = pattern.nnz() * (entry + 4) + 8 * pattern.num_rows;
   if (blocks == BlocksAre::refused && is_csr_at_a_glance<Space>(pattern, advice, entry)) return advice;
-  advice.longest_row = longest_row_length(space, pattern);
+  advice.longest_row = impl::longest_row<Space>(space, pattern.row_ptrs).length;
   found.diagonals = mark_diagonals(space, pattern);
   advice.num_diagonals = static_cast<std::int64_t>(found.diagonals->count);
   advice.dia_bytes = advice.num_diagonals * pattern.num_rows * entry;

@@ -28,10 +28,14 @@ struct MergeRows {
   CsrGraphView<Space> pattern;
   int block_size;
 
-  std::int64_t num_block_rows() const { return (pattern.num_rows + block_size - 1) / block_size; }
+  KOKKOS_FUNCTION std::int64_t num_block_rows() const {
+    return (pattern.num_rows + block_size - 1) / block_size;
+  }
 
   /// Memory for the next entry of each row.
-  int scratch_bytes(int threads) const { return threads * block_size * int(sizeof(std::size_t)); }
+  KOKKOS_FUNCTION int scratch_bytes(int threads) const {
+    return threads * block_size * int(sizeof(std::size_t));
+  }
 
   Policy policy(const Space& space) const {
     const int teams = static_cast<int>((num_block_rows() + block_rows_per_team - 1) / block_rows_per_team);
@@ -43,10 +47,10 @@ struct MergeRows {
   /// row(lane group, i, next) for the block rows of a team.
   template <class Row>
   KOKKOS_FUNCTION void for_each_row(const Member& team, const Row& row) const {
-    auto* all = static_cast<std::size_t*>(
-        team.team_scratch(0).get_shmem_aligned(scratch_bytes_of(team.team_size()), 8));
+    auto* all =
+        static_cast<std::size_t*>(team.team_scratch(0).get_shmem_aligned(scratch_bytes(team.team_size()), 8));
     std::size_t* next = all + team.team_rank() * block_size;
-    const std::int64_t count = (pattern.num_rows + block_size - 1) / block_size;
+    const std::int64_t count = num_block_rows();
     const std::int64_t begin = std::int64_t(team.league_rank()) * block_rows_per_team;
     const std::int64_t end = begin + block_rows_per_team < count ? begin + block_rows_per_team : count;
     Kokkos::parallel_for(Kokkos::TeamThreadRange(team, begin, end),
@@ -85,11 +89,6 @@ struct MergeRows {
         }
       });
     }
-  }
-
- private:
-  KOKKOS_FUNCTION int scratch_bytes_of(int threads) const {
-    return threads * block_size * int(sizeof(std::size_t));
   }
 };
 

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <prekond/core/impl/block_reduce.hpp>
 #include <prekond/core/scalar.hpp>
 #include <prekond/matrix/statistics.hpp>
 #include <prekond/matrix/validate.hpp>
 
 #include "core/instantiate.hpp"
+#include "core/norm.hpp"
 #include "core/row_teams.hpp"
 #include "matrix/row_search.hpp"
 
@@ -18,28 +18,8 @@ namespace {
 template <class Space>
 using RowPolicy = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
 
-/// The squares of small, ordinary and large numbers are summed apart, those of small and large ones
-/// scaled, so that none leaves the range: Blue, ACM Trans. Math. Softw. 4 (1978).
-struct Magnitudes {
-  static constexpr int count = 3;
-  static constexpr int exponent = 600;  // of the scale
-
-  KOKKOS_FUNCTION static int of(double size) { return size < 0x1p-480 ? 0 : (size > 0x1p480 ? 2 : 1); }
-  KOKKOS_FUNCTION static double scale(int which) {
-    return which == 0 ? 0x1p600 : (which == 2 ? 0x1p-600 : 1.0);
-  }
-  /// The root of the sum of all squares.
-  static double norm(const double (&squares)[count]) {
-    if (squares[2] > 0)
-      return std::ldexp(std::sqrt(squares[2] + std::ldexp(squares[1], -2 * exponent)), exponent);
-    if (squares[1] > 0) return std::sqrt(squares[1] + std::ldexp(squares[0], -2 * exponent));
-    return std::ldexp(std::sqrt(squares[0]), -exponent);
-  }
-};
-
 /// The facts that take a look at every entry of a row.
 struct RowFacts {
-  double squares[3] = {};   // sums of |a_ij|^2, see Magnitudes
   double off_diagonal = 0;  // sum of |a_ij|, j != i
   double max_abs = 0;
   double asymmetry = 0;
@@ -50,7 +30,6 @@ struct RowFacts {
     off_diagonal += other.off_diagonal;
     max_abs = max_abs < other.max_abs ? other.max_abs : max_abs;
     asymmetry = asymmetry < other.asymmetry ? other.asymmetry : asymmetry;
-    for (int k = 0; k < Magnitudes::count; ++k) squares[k] += other.squares[k];
     unmatched += other.unmatched;
     asymmetric += other.asymmetric;
     return *this;
@@ -90,8 +69,6 @@ struct ScanRows {
     const int j = a.col_idxs(k);
     RowFacts entry;
     entry.max_abs = Kokkos::abs(value);
-    const int which = Magnitudes::of(entry.max_abs);
-    entry.squares[which] = abs2(value * Magnitudes::scale(which));
     // A complex diagonal entry is its own mirror image where it is real.
     if (j == i && !is_complex<Scalar>) return entry;
     if (j != i) entry.off_diagonal = entry.max_abs;
@@ -112,13 +89,6 @@ struct ScanRows {
   }
 };
 
-/// Counts and extrema, in which the order of the rows does not matter.
-struct Summary {
-  std::int64_t length_min, length_max, empty, unmatched, asymmetric;
-  std::int64_t missing, zero, negative, positive, lower, upper, dominant;
-  double asymmetry, diagonal_min, diagonal_max, max_abs;
-};
-
 template <class T>
 KOKKOS_INLINE_FUNCTION void raise(T& largest, T value) {
   if (largest < value) largest = value;
@@ -128,116 +98,92 @@ KOKKOS_INLINE_FUNCTION void lower_to(T& smallest, T value) {
   if (value < smallest) smallest = value;
 }
 
+/// Counts and extrema, in which the order of the rows does not matter. While the rows are passed through, the
+/// flags of symmetry say whether no entry was found that breaks it.
 template <class Scalar, class Space>
 struct Summarise {
-  using value_type = Summary;
+  using value_type = MatrixStatistics;
   CsrView<Scalar, Space> a;
   VectorView<const RowFacts, Space> facts;
 
-  KOKKOS_FUNCTION void init(Summary& sum) const {
-    sum = Summary{};
-    sum.length_min = Kokkos::Experimental::finite_max_v<std::int64_t>;
-    sum.diagonal_min = Kokkos::Experimental::infinity_v<double>;
+  KOKKOS_FUNCTION void init(MatrixStatistics& sum) const {
+    sum = MatrixStatistics{};
+    sum.row_length_min = Kokkos::Experimental::finite_max_v<std::int64_t>;
+    sum.diagonal_min_abs = Kokkos::Experimental::infinity_v<double>;
+    sum.symmetric_pattern = sum.symmetric_values = a.num_rows == a.num_cols;
   }
 
-  KOKKOS_FUNCTION void join(Summary& sum, const Summary& other) const {
-    lower_to(sum.length_min, other.length_min);
-    lower_to(sum.diagonal_min, other.diagonal_min);
-    raise(sum.length_max, other.length_max);
-    raise(sum.lower, other.lower);
-    raise(sum.upper, other.upper);
-    raise(sum.asymmetry, other.asymmetry);
-    raise(sum.diagonal_max, other.diagonal_max);
+  KOKKOS_FUNCTION void join(MatrixStatistics& sum, const MatrixStatistics& other) const {
+    lower_to(sum.row_length_min, other.row_length_min);
+    lower_to(sum.diagonal_min_abs, other.diagonal_min_abs);
+    raise(sum.row_length_max, other.row_length_max);
+    raise(sum.lower_bandwidth, other.lower_bandwidth);
+    raise(sum.upper_bandwidth, other.upper_bandwidth);
+    raise(sum.max_asymmetry, other.max_asymmetry);
+    raise(sum.diagonal_max_abs, other.diagonal_max_abs);
     raise(sum.max_abs, other.max_abs);
-    sum.empty += other.empty;
-    sum.unmatched += other.unmatched;
-    sum.asymmetric += other.asymmetric;
-    sum.missing += other.missing;
-    sum.zero += other.zero;
-    sum.negative += other.negative;
-    sum.positive += other.positive;
-    sum.dominant += other.dominant;
+    sum.symmetric_pattern = sum.symmetric_pattern && other.symmetric_pattern;
+    sum.symmetric_values = sum.symmetric_values && other.symmetric_values;
+    sum.empty_rows += other.empty_rows;
+    sum.diagonal_missing += other.diagonal_missing;
+    sum.diagonal_zero += other.diagonal_zero;
+    sum.diagonal_negative += other.diagonal_negative;
+    sum.diagonal_positive += other.diagonal_positive;
+    sum.diagonally_dominant_rows += other.diagonally_dominant_rows;
   }
 
-  KOKKOS_FUNCTION void operator()(std::int64_t i, Summary& sum) const {
+  KOKKOS_FUNCTION void operator()(std::int64_t i, MatrixStatistics& sum) const {
     const std::size_t begin = a.row_ptrs(i);
     const std::size_t end = a.row_ptrs(i + 1);
     const std::int64_t length = static_cast<std::int64_t>(end - begin);
-    lower_to(sum.length_min, length);
-    raise(sum.length_max, length);
-    sum.empty += length == 0;
+    lower_to(sum.row_length_min, length);
+    raise(sum.row_length_max, length);
+    sum.empty_rows += length == 0;
     if (length > 0) {
-      raise(sum.lower, i - a.col_idxs(begin));
-      raise(sum.upper, a.col_idxs(end - 1) - i);
+      raise(sum.lower_bandwidth, i - a.col_idxs(begin));
+      raise(sum.upper_bandwidth, a.col_idxs(end - 1) - i);
     }
     const RowFacts row = facts(i);
     raise(sum.max_abs, row.max_abs);
-    raise(sum.asymmetry, row.asymmetry);
-    sum.unmatched += row.unmatched;
-    sum.asymmetric += row.asymmetric;
+    raise(sum.max_asymmetry, row.asymmetry);
+    if (row.unmatched > 0) sum.symmetric_pattern = false;
+    if (row.asymmetric > 0) sum.symmetric_values = false;
     if (i < a.num_cols) add_diagonal(i, row, sum);
   }
 
-  KOKKOS_FUNCTION void add_diagonal(std::int64_t i, const RowFacts& row, Summary& sum) const {
+  KOKKOS_FUNCTION void add_diagonal(std::int64_t i, const RowFacts& row, MatrixStatistics& sum) const {
     std::size_t place = 0;
     const Scalar entry = find_entry(a, i, i, place);
     const double value = static_cast<double>(real_part(entry));
     const double magnitude = Kokkos::abs(to_double(entry));
-    sum.dominant += magnitude >= row.off_diagonal;
+    sum.diagonally_dominant_rows += magnitude >= row.off_diagonal;
     if (place == a.row_ptrs(i + 1)) {
-      ++sum.missing;
+      ++sum.diagonal_missing;
       return;
     }
-    sum.zero += magnitude == 0;
-    sum.negative += value < 0;
-    sum.positive += value > 0;
-    lower_to(sum.diagonal_min, magnitude);
-    raise(sum.diagonal_max, magnitude);
+    sum.diagonal_zero += magnitude == 0;
+    sum.diagonal_negative += value < 0;
+    sum.diagonal_positive += value > 0;
+    lower_to(sum.diagonal_min_abs, magnitude);
+    raise(sum.diagonal_max_abs, magnitude);
   }
 };
 
-template <class Space>
-struct AddSquares {
-  VectorView<const RowFacts, Space> facts;
-  KOKKOS_FUNCTION void operator()(std::int64_t i, double* sum) const {
-    for (int k = 0; k < Magnitudes::count; ++k) sum[k] += facts(i).squares[k];
-  }
-};
-
-template <class Space>
-double frobenius_norm(const Space& space, const Vector<RowFacts, Space>& facts) {
-  const std::int64_t n = static_cast<std::int64_t>(facts.extent(0));
-  const ReduceWorkspace<double, Space> workspace(space, n);
-  const auto result =
-      allocate<Vector<double, Space>>(space, "prekond::statistics::squares", Magnitudes::count);
-  block_reduce<Magnitudes::count>(space, "prekond::statistics::add_squares", n, workspace,
-                                  VectorView<double, Space>(result), AddSquares<Space>{facts});
-  double sums[Magnitudes::count] = {};
-  Kokkos::deep_copy(space, VectorView<double, Kokkos::DefaultHostExecutionSpace>(sums, Magnitudes::count),
-                    result);
-  space.fence("prekond::statistics::end");
-  return Magnitudes::norm(sums);
-}
-
-MatrixStatistics to_statistics(const Summary& sum, MatrixStatistics result) {
-  const bool square = result.num_rows == result.num_cols;
-  result.row_length_min = sum.length_min;
-  result.row_length_max = sum.length_max;
-  result.row_length_mean = static_cast<double>(result.nnz) / static_cast<double>(result.num_rows);
-  result.empty_rows = sum.empty;
-  result.symmetric_pattern = square && sum.unmatched == 0;
-  result.symmetric_values = square && sum.asymmetric == 0;
-  result.max_asymmetry = sum.asymmetry;
-  result.diagonal_missing = sum.missing;
-  result.diagonal_zero = sum.zero;
-  result.diagonal_negative = sum.negative;
-  result.diagonal_positive = sum.positive;
-  result.diagonal_min_abs = std::isfinite(sum.diagonal_min) ? sum.diagonal_min : 0;
-  result.diagonal_max_abs = sum.diagonal_max;
-  result.lower_bandwidth = sum.lower;
-  result.upper_bandwidth = sum.upper;
-  result.diagonally_dominant_rows = sum.dominant;
-  result.max_abs = sum.max_abs;
+template <class Scalar, class Space>
+MatrixStatistics of_rows(const Space& space, const CsrView<Scalar, Space>& a) {
+  const auto diagonal = allocate<Vector<double, Space>>(space, "prekond::statistics::diagonal", a.num_rows);
+  const auto facts = allocate<Vector<RowFacts, Space>>(space, "prekond::statistics::facts", a.num_rows);
+  Kokkos::parallel_for("prekond::statistics::copy_diagonal", RowPolicy<Space>(space, 0, a.num_rows),
+                       CopyDiagonal<Scalar, Space>{a, diagonal});
+  Kokkos::parallel_for("prekond::statistics::scan_rows",
+                       impl::RowTeams<Space>::policy(space, a.num_rows, a.nnz()),
+                       ScanRows<Scalar, Space>{a, diagonal, facts});
+  MatrixStatistics result;
+  Kokkos::parallel_reduce("prekond::statistics::summarise", RowPolicy<Space>(space, 0, a.num_rows),
+                          Summarise<Scalar, Space>{a, facts}, result);
+  if (!std::isfinite(result.diagonal_min_abs)) result.diagonal_min_abs = 0;
+  result.row_length_mean = static_cast<double>(a.nnz()) / static_cast<double>(a.num_rows);
+  result.frobenius_norm = norm<Scalar, Space>(space, a.values).value();
   return result;
 }
 
@@ -246,25 +192,11 @@ MatrixStatistics to_statistics(const Summary& sum, MatrixStatistics result) {
 template <class Scalar, class Space>
 MatrixStatistics statistics(const Space& space, const CsrView<Scalar, Space>& a) {
   MatrixStatistics result;
+  result.symmetric_pattern = result.symmetric_values = a.num_cols == 0;
+  if (a.num_rows > 0) result = of_rows(space, a);
   result.num_rows = a.num_rows;
   result.num_cols = a.num_cols;
   result.nnz = a.nnz();
-  if (a.num_rows == 0) {
-    result.symmetric_pattern = result.symmetric_values = a.num_cols == 0;
-    return result;
-  }
-  const auto diagonal = allocate<Vector<double, Space>>(space, "prekond::statistics::diagonal", a.num_rows);
-  const auto facts = allocate<Vector<RowFacts, Space>>(space, "prekond::statistics::facts", a.num_rows);
-  Kokkos::parallel_for("prekond::statistics::copy_diagonal", RowPolicy<Space>(space, 0, a.num_rows),
-                       CopyDiagonal<Scalar, Space>{a, diagonal});
-  Kokkos::parallel_for("prekond::statistics::scan_rows",
-                       impl::RowTeams<Space>::policy(space, a.num_rows, a.nnz()),
-                       ScanRows<Scalar, Space>{a, diagonal, facts});
-  Summary sum{};
-  Kokkos::parallel_reduce("prekond::statistics::summarise", RowPolicy<Space>(space, 0, a.num_rows),
-                          Summarise<Scalar, Space>{a, facts}, sum);
-  result = to_statistics(sum, result);
-  result.frobenius_norm = frobenius_norm(space, facts);
   return result;
 }
 

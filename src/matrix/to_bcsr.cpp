@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "core/instantiate.hpp"
 #include "matrix/block_sizes.hpp"
+#include "matrix/longest_row.hpp"
 #include "matrix/merge_rows.hpp"
 
 #include <string>
@@ -37,14 +38,6 @@ struct FillBlocks {
   }
 };
 
-template <class Space>
-struct LargestCount {
-  Vector<int, Space> counts;
-  KOKKOS_FUNCTION void operator()(std::int64_t i, int& most) const {
-    if (counts(i) > most) most = counts(i);
-  }
-};
-
 }  // namespace
 
 template <class Scalar, class Space>
@@ -75,11 +68,7 @@ BcsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> to_bcsr(
           "prekond::to_bcsr", rows.policy(space),
           FillBlocks<Scalar, Space, Lanes>{rows, a, result, impl::blocks::BlockStrides(result)});
     });
-  int longest = 0;
-  Kokkos::parallel_reduce("prekond::to_bcsr::longest_row",
-                          Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, block_rows),
-                          LargestCount<Space>{counts}, Kokkos::Max<int>(longest));
-  result.longest_row = longest;
+  result.longest_row = impl::longest_row<Space>(space, row_ptrs).length;
   space.fence("prekond::to_bcsr");  // the counts are freed
   return result;
 }

@@ -13,6 +13,7 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <vector>
 
 namespace prekond {
 namespace {
@@ -33,23 +34,56 @@ KOKKOS_INLINE_FUNCTION void report(const FirstPlace<Space>& first, Place place) 
   if (place < impl::concurrent_load(first(0))) Kokkos::atomic_min(&first(0), place);
 }
 
-/// Everything that a message says about one entry.
-struct Offender {
-  long long row;
-  long long col;
-  long long previous_col;  // -1 at the beginning of a row
-  long long begin, end;    // of the row
-  double value, imaginary_value;
-  double mirror, imaginary_mirror;
-  int has_mirror;
+/// Elements of a view, on the host.
+template <class Space, class View>
+auto fetch(const Space& space, const View& from, std::size_t begin, std::size_t end) {
+  using Value = typename View::non_const_value_type;
+  std::vector<Value> to(end - begin);
+  Kokkos::deep_copy(space, VectorView<Value, Kokkos::DefaultHostExecutionSpace>(to.data(), to.size()),
+                    Kokkos::subview(from, Kokkos::make_pair(begin, end)));
+  space.fence("prekond::validate::fetch");
+  return to;
+}
+
+template <class Space>
+Place fetch(const Space& space, const FirstPlace<Space>& first) {
+  return fetch(space, first, 0, 1)[0];
+}
+
+/// A row of a matrix, on the host.
+template <class Scalar>
+struct HostRow {
+  std::size_t begin;
+  std::vector<int> cols;
+  std::vector<Scalar> values;
+
+  /// The value in a column, as text; `none` where it is not stored.
+  std::string text(std::int64_t col, const char* none) const {
+    const auto place = std::find(cols.begin(), cols.end(), col);
+    return place == cols.end() ? none : text_of(values[place - cols.begin()]);
+  }
+  static std::string text_of(const Scalar& value) {
+    return impl::number_text<Scalar>(static_cast<double>(real_part(value)),
+                                     static_cast<double>(imaginary_part(value)));
+  }
 };
 
-template <class T, class Space>
-T fetch(const Space& space, const Vector<T, Space>& one) {
-  T value;
-  Kokkos::deep_copy(space, VectorView<T, Kokkos::DefaultHostExecutionSpace>(&value, 1), one);
-  space.fence("prekond::validate::fetch");
-  return value;
+template <class Scalar, class Space>
+HostRow<Scalar> fetch_row(const Space& space, const CsrView<Scalar, Space>& a, std::int64_t row) {
+  const auto ptrs = fetch(space, a.row_ptrs, row, row + 2);
+  return {ptrs[0], fetch(space, a.col_idxs, ptrs[0], ptrs[1]), fetch(space, a.values, ptrs[0], ptrs[1])};
+}
+
+/// The row of an entry.
+template <class Scalar, class Space>
+std::int64_t row_of(const Space& space, const CsrView<Scalar, Space>& a, Place k) {
+  std::int64_t low = 0;
+  std::int64_t high = a.num_rows;
+  while (high - low > 1) {
+    const std::int64_t middle = low + (high - low) / 2;
+    (fetch(space, a.row_ptrs, middle, middle + 1)[0] <= k ? low : high) = middle;
+  }
+  return low;
 }
 
 template <class Space>
@@ -94,46 +128,6 @@ struct CheckEntries {
   }
 };
 
-/// Reads one entry, and its mirror image where the matrix is known to be sound.
-template <class Scalar, class Space>
-struct ReadOffender {
-  CsrView<Scalar, Space> a;
-  std::size_t k;
-  bool with_mirror;
-  Vector<Offender, Space> offender;
-
-  KOKKOS_FUNCTION void operator()(std::int64_t) const {
-    std::int64_t low = 0;
-    std::int64_t high = a.num_rows;
-    while (high - low > 1) {
-      const std::int64_t middle = low + (high - low) / 2;
-      (a.row_ptrs(middle) <= k ? low : high) = middle;
-    }
-    Offender& found = offender(0);
-    found.row = low;
-    found.col = a.col_idxs(k);
-    found.begin = static_cast<long long>(a.row_ptrs(low));
-    found.end = static_cast<long long>(a.row_ptrs(low + 1));
-    found.previous_col = k > a.row_ptrs(low) ? a.col_idxs(k - 1) : -1;
-    found.value = static_cast<double>(real_part(a.values(k)));
-    found.imaginary_value = static_cast<double>(imaginary_part(a.values(k)));
-    if (!with_mirror) return;
-    std::size_t place = 0;
-    const Scalar mirror = find_entry(a, found.col, low, place);
-    found.mirror = static_cast<double>(real_part(mirror));
-    found.imaginary_mirror = static_cast<double>(imaginary_part(mirror));
-    found.has_mirror = place < a.row_ptrs(found.col + 1);
-  }
-};
-
-template <class Scalar, class Space>
-Offender read_offender(const Space& space, const CsrView<Scalar, Space>& a, Place k, bool with_mirror) {
-  const auto offender = allocate_zero<Vector<Offender, Space>>(space, "prekond::validate::offender", 1);
-  Kokkos::parallel_for("prekond::validate::read_offender", RowPolicy<Space>(space, 0, 1),
-                       ReadOffender<Scalar, Space>{a, static_cast<std::size_t>(k), with_mirror, offender});
-  return fetch(space, offender);
-}
-
 template <class Scalar, class Space>
 void check_sizes(const CsrView<Scalar, Space>& a) {
   if (a.num_rows < 0 || a.num_cols < 0)
@@ -162,42 +156,39 @@ void check_row_ptrs(const Space& space, const CsrView<Scalar, Space>& a) {
   const std::size_t at =
       place == none ? static_cast<std::size_t>(a.num_rows) : static_cast<std::size_t>(place);
   // The message needs the pointer at `at` and the one before.
-  const std::size_t before = at > 0 ? at - 1 : at;
-  std::size_t ptrs[2] = {};
-  for (int p = 0; p < 2; ++p)
-    Kokkos::deep_copy(space, VectorView<std::size_t, Kokkos::DefaultHostExecutionSpace>(ptrs + p, 1),
-                      Kokkos::subview(a.row_ptrs, Kokkos::make_pair(p ? at : before, (p ? at : before) + 1)));
-  space.fence("prekond::validate::fetch");
-  const std::string value = std::to_string(ptrs[1]);
+  const std::size_t before = fetch(space, a.row_ptrs, at > 0 ? at - 1 : at, at + 1)[0];
+  const std::size_t here = fetch(space, a.row_ptrs, at, at + 1)[0];
+  const std::string value = std::to_string(here);
   const std::string nnz = std::to_string(a.nnz());
-  if (place == none && ptrs[1] == a.col_idxs.extent(0)) return;
+  if (place == none && here == a.col_idxs.extent(0)) return;
   if (place == none)
     throw InputError("the last of row_ptrs is " + value + ", but the matrix has " + nnz + " entries");
   if (place == 0) throw InputError("row_ptrs starts at " + value + "; it must start at 0");
-  if (ptrs[1] < ptrs[0])
-    throw InputError("row_ptrs decreases from " + std::to_string(ptrs[0]) + " to " + value +
+  if (here < before)
+    throw InputError("row_ptrs decreases from " + std::to_string(before) + " to " + value +
                      " at the end of row " + std::to_string(at));
   throw InputError("row " + std::to_string(at) + " ends at entry " + value + ", but the matrix has " + nnz +
                    " entries");
 }
 
 template <class Scalar>
-std::string describe(const Offender& bad, Place k, std::int64_t num_cols) {
-  const std::string row = "row " + std::to_string(bad.row + 1);
-  const std::string position = "position " + std::to_string(k - static_cast<Place>(bad.begin) + 1);
-  const std::string col = std::to_string(bad.col + 1);
-  if (bad.col < 0 || bad.col >= num_cols)
+std::string describe(const HostRow<Scalar>& in, std::int64_t i, Place k, std::int64_t num_cols) {
+  const std::size_t at = k - in.begin;
+  const int j = in.cols[at], previous = at > 0 ? in.cols[at - 1] : -1;
+  const std::string row = "row " + std::to_string(i + 1);
+  const std::string position = "position " + std::to_string(at + 1);
+  const std::string col = std::to_string(j + 1);
+  if (j < 0 || j >= num_cols)
     return row + ", " + position + ": column " + col + " is out of the range 1 .. " +
            std::to_string(num_cols);
-  if (bad.previous_col == bad.col)
-    return row + ", " + position + ": column " + col + " is there twice; add the entries up";
-  if (bad.previous_col > bad.col)
-    return row + ", " + position + ": column " + col + " follows column " +
-           std::to_string(bad.previous_col + 1) + "; sort each row by column (prekond::sort_rows)";
-  return "entry " + impl::entry_text(bad.row, bad.col) + " is " +
-         (std::isnan(bad.value) || std::isnan(bad.imaginary_value)
-              ? "NaN"
-              : impl::number_text<Scalar>(bad.value, bad.imaginary_value)) +
+  if (previous == j) return row + ", " + position + ": column " + col + " is there twice; add the entries up";
+  if (previous > j)
+    return row + ", " + position + ": column " + col + " follows column " + std::to_string(previous + 1) +
+           "; sort each row by column (prekond::sort_rows)";
+  const auto value = to_double(in.values[at]);
+  return "entry " + impl::entry_text(i, j) + " is " +
+         (std::isnan(real_part(value)) || std::isnan(imaginary_part(value)) ? "NaN"
+                                                                            : in.text_of(in.values[at])) +
          "; all values must be finite";
 }
 
@@ -215,22 +206,6 @@ struct CheckDiagonal {
     diagonal(i) = value;
     if (!(value > 0) || !impl::is_real(entry, symmetry_tolerance<Scalar>))
       report<Space>(first, static_cast<Place>(i));
-  }
-};
-
-/// Reads a diagonal entry: NaN where it is not stored.
-template <class Scalar, class Space>
-struct ReadDiagonal {
-  CsrView<Scalar, Space> a;
-  std::int64_t row;
-  Vector<double, Space> value;  ///< and its imaginary part
-
-  KOKKOS_FUNCTION void operator()(std::int64_t) const {
-    std::size_t place = 0;
-    const Scalar entry = find_entry(a, row, row, place);
-    value(0) = static_cast<double>(real_part(entry));
-    value(1) = static_cast<double>(imaginary_part(entry));
-    if (place == a.row_ptrs(row + 1)) value(0) = Kokkos::Experimental::quiet_NaN_v<double>;
   }
 };
 
@@ -269,16 +244,8 @@ void check_diagonal(const Space& space, const CsrView<Scalar, Space>& a,
                        CheckDiagonal<Scalar, Space>{a, diagonal, first});
   const Place place = fetch(space, first);
   if (place == none) return;
-  const auto value = allocate<Vector<double, Space>>(space, "prekond::check_spd_input::value", 2);
   const std::int64_t row = static_cast<std::int64_t>(place);
-  Kokkos::parallel_for("prekond::check_spd_input::read_diagonal", RowPolicy<Space>(space, 0, 1),
-                       ReadDiagonal<Scalar, Space>{a, row, value});
-  double a_ii[2];
-  Kokkos::deep_copy(space, VectorView<double, Kokkos::DefaultHostExecutionSpace>(a_ii, 2), value);
-  space.fence("prekond::validate::fetch");
-  throw InputError(impl::bad_diagonal_text<Scalar>(
-                       row, a_ii[0] != a_ii[0] ? "missing" : impl::number_text<Scalar>(a_ii[0], a_ii[1])),
-                   row);
+  throw InputError(impl::bad_diagonal_text<Scalar>(row, fetch_row(space, a, row).text(row, "missing")), row);
 }
 
 template <class Scalar, class Space>
@@ -290,12 +257,11 @@ void check_symmetry(const Space& space, const CsrView<Scalar, Space>& a,
                        CheckSymmetry<Scalar, Space>{a, diagonal, first});
   const Place place = fetch(space, first);
   if (place == none) return;
-  const Offender bad = read_offender(space, a, place, true);
+  const std::int64_t i = row_of(space, a, place);
+  const HostRow<Scalar> row = fetch_row(space, a, i);
+  const int j = row.cols[place - row.begin];
   throw InputError(
-      impl::asymmetry_text<Scalar>(
-          bad.row, bad.col, impl::number_text<Scalar>(bad.value, bad.imaginary_value),
-          bad.has_mirror ? impl::number_text<Scalar>(bad.mirror, bad.imaginary_mirror) : "missing (0)"),
-      bad.row);
+      impl::asymmetry_text<Scalar>(i, j, row.text(j, ""), fetch_row(space, a, j).text(i, "missing (0)")), i);
 }
 
 }  // namespace
@@ -311,8 +277,8 @@ void validate(const Space& space, const CsrView<Scalar, Space>& a) {
                        CheckEntries<Scalar, Space>{a, first});
   const Place place = fetch(space, first);
   if (place == none) return;
-  const Offender bad = read_offender(space, a, place, false);
-  throw InputError(describe<Scalar>(bad, place, a.num_cols), bad.row);
+  const std::int64_t row = row_of(space, a, place);
+  throw InputError(describe(fetch_row(space, a, row), row, place, a.num_cols), row);
 }
 
 template <class Scalar, class Space>

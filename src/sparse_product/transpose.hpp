@@ -1,11 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-#include <prekond/matrix/bcsr_matrix.hpp>
 #include <prekond/matrix/csr_matrix.hpp>
-
-#include <cstdint>
-#include <type_traits>
 
 namespace prekond {
 
@@ -21,11 +17,5 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> transpose(cons
 template <class Scalar, class Space>
 CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> conjugate_transpose(
     const Space& space, const CsrView<Scalar, Space>& a);
-
-/// A^T by blocks, in the same order. Cost: a transposition of the block pattern, one reading and one writing
-/// of the values. Fences. \throws InputError for sizes that do not fit
-template <class Scalar, class Space>
-BcsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> transpose_blocks(
-    const Space& space, const std::type_identity_t<BcsrView<Scalar, Space>>& a);
 
 }  // namespace prekond

@@ -154,7 +154,7 @@ TEST_F(MatrixMarketShare, WhatIsWrongWithTheWholeFile) {
     // Who inflates stops where one reader does.
     if (compressed)
       for (const int part : {0, 2}) {
-        const auto share = impl::read_market_share<double>(path, part, 3);
+        const auto share = impl::MarketShare<double>::read(path, part, 3);
         ASSERT_TRUE(share.error);
         EXPECT_EQ(share.error->text, error_of(path, 1, impl::share_block_size));
       }
@@ -167,7 +167,7 @@ TEST_F(MatrixMarketShare, SharesAreEqual) {
   for (const bool compressed : {false, true}) {
     const std::string path = m_folder.write("a.mtx", compressed ? gzipped(text) : text);
     for (int part = 0; part < 4; ++part) {
-      const auto share = impl::read_market_share<double>(path, part, 4, 4096);
+      const auto share = impl::MarketShare<double>::read(path, part, 4, 4096);
       EXPECT_NEAR(static_cast<double>(share.num_entries()), 5000, 500) << part;
     }
   }

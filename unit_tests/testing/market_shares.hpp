@@ -24,14 +24,14 @@ class SharedReading {
  public:
   SharedReading(const std::string& path, int num_parts, std::size_t block_size) {
     for (int part = 0; part < num_parts; ++part)
-      m_shares.push_back(impl::read_market_share<Scalar>(path, part, num_parts, block_size));
+      m_shares.push_back(impl::MarketShare<Scalar>::read(path, part, num_parts, block_size));
     for (const auto& share : m_shares)
       for (const auto& section : share.sections) m_all.push_back(section.facts);
     std::sort(m_all.begin(), m_all.end(), [](const auto& a, const auto& b) { return a.number < b.number; });
-    std::int64_t num_entries = 0, bytes = 0;
-    for (auto& share : m_shares) take(impl::check_market_share<Scalar>(share, m_all));
-    for (const auto& share : m_shares) num_entries += share.num_entries(), bytes += share.entry_bytes();
-    if (!m_error) take(impl::check_market_budget<Scalar>(m_shares[0], m_all, num_entries, bytes));
+    std::int64_t num_entries = 0;
+    for (auto& share : m_shares) take(share.check(m_all));
+    for (const auto& share : m_shares) num_entries += share.num_entries();
+    if (!m_error) take(m_shares[0].check_budget(m_all, num_entries));
     if (!m_error) assemble();
     if (m_error) throw InputError(m_error->text);
   }
@@ -52,9 +52,8 @@ class SharedReading {
     const RowPartition partition{header.num_rows, parts};
     for (int part = 0; part < parts; ++part) {
       try {
-        rows.push_back(impl::assemble_market_rows<Scalar>(
-            m_shares[0].path, header, partition.begin(part), partition.size(part),
-            entries_of(partition.begin(part), partition.end(part))));
+        rows.push_back(m_shares[0].assemble_rows(partition.begin(part), partition.size(part),
+                                                 entries_of(partition.begin(part), partition.end(part))));
       } catch (const InputError& error) {
         take(impl::MarketError{impl::MarketError::of_assembly, error.what()});
       }
@@ -70,7 +69,7 @@ class SharedReading {
         for (const auto& section : share.sections) {
           if (section.facts.number != facts.number) continue;
           for (const auto& piece : section.pieces)
-            for (const auto& entry : piece) {
+            for (const auto& entry : piece.entries) {
               if (entry.row >= begin && entry.row < end) own[0].push_back(entry);
               if (header.is_general() || entry.row == entry.col || entry.col < begin || entry.col >= end)
                 continue;

@@ -16,8 +16,7 @@ namespace prekond {
 /// longer one, of n entries, passes a bitonic network of log2(n) (log2(n) + 1) / 2 steps in global memory by
 /// one team. On the host: insertion sort, or heap sort.
 /// Compiled for double, float, their complex numbers, int and int64 values with int columns and size_t
-/// offsets, on the default and the host execution space; <prekond/matrix/impl/sort_rows.hpp> has it for every
-/// trivially copyable value of up to 64 bytes.
+/// offsets, on the default and the host execution space.
 template <class Space, class Scalar, class Ordinal, class Offset, class MemorySpace, class Traits>
 void sort_rows(const Space& space, const CsrMatrix<Scalar, Ordinal, Offset, MemorySpace, Traits>& a);
 

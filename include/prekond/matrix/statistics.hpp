@@ -44,7 +44,7 @@ struct MatrixStatistics {
   double max_abs = 0;
 };
 
-/// Measures a matrix on `space`. Four kernels; a binary search an entry for the symmetry; memory: eight
+/// Measures a matrix on `space`. Four kernels; a binary search an entry for the symmetry; memory: five
 /// doubles a row. Same bits for any number of threads, and the norm of 2^k A is 2^k times that of A, as long
 /// as it is a normal number. \pre validate(space, a) passed
 template <class Scalar, class Space>

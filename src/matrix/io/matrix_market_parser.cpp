@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "matrix_market_parser.hpp"
+#include "matrix_market_share.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,9 +9,6 @@
 #include <cstdio>
 #include <cstring>
 #include <limits>
-#include <locale>
-#include <optional>
-#include <sstream>
 #include <utility>
 
 #include "text_input.hpp"
@@ -137,6 +134,7 @@ MarketHeader parse_banner(std::string_view line) {
   if (!junk.empty()) refuse("unexpected ", in_quotes(junk), " at the end of the banner");
   MarketHeader header;
   header.coordinate = format == "coordinate";
+  header.format = format;
   header.field = field == "double" ? "real" : field;
   header.symmetry = symmetry;
   header.numbers_of_value = field == "complex" ? 2 : field == "pattern" ? 0 : 1;
@@ -164,7 +162,7 @@ void parse_size_line(std::string_view line, MarketHeader& header) {
   };
   const std::int64_t rows = header.num_rows = take_size();
   header.num_cols = take_size();
-  if (header.coordinate) header.num_entries = take_size();
+  if (header.coordinate) header.entries_in_file = take_size();
   check(take_word(line).empty());
   constexpr int max = std::numeric_limits<int>::max();
   if (rows > max || header.num_cols > max)
@@ -174,9 +172,9 @@ void parse_size_line(std::string_view line, MarketHeader& header) {
     refuse("a ", header.symmetry, " matrix must be square, this one is ", header.size_text());
   if (header.coordinate) return;
   // Both sizes are below 2^31, so that nothing here overflows.
-  header.num_entries = header.is_general() ? rows * header.num_cols
-                       : header.is_skew()  ? rows * (rows - 1) / 2
-                                           : rows * (rows + 1) / 2;
+  header.entries_in_file = header.is_general() ? rows * header.num_cols
+                           : header.is_skew()  ? rows * (rows - 1) / 2
+                                               : rows * (rows + 1) / 2;
 }
 
 template <class Scalar>
@@ -224,49 +222,39 @@ MarketEntry<Scalar> parse_entry(std::string_view line, const MarketHeader& heade
   return entry;
 }
 
-/// One thread's part of a section.
 template <class Scalar>
-MarketSection<Scalar> parse_piece(std::string_view text, const MarketHeader& header) {
-  MarketSection<Scalar> section;
-  MarketSectionFacts& facts = section.facts;
+MarketPiece<Scalar> parse_piece(std::string_view text, const MarketHeader& header) {
+  MarketPiece<Scalar> piece;
+  auto& [facts, entries, gaps, error, error_in_entry] = piece;
   facts.num_bytes = static_cast<std::int64_t>(text.size());
-  auto& entries = section.pieces.emplace_back();
   // An entry has at least "1 1" or "1" and its line end, for any number of lines.
   const auto most_lines = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n') + 1);
   entries.reserve(std::min(text.size() / (header.coordinate ? 4 : 2) + 1, most_lines));
   const bool whole = header.field == "integer";
+  bool has_data = true;
   const bool has_nul = std::memchr(text.data(), '\0', text.size()) != nullptr;
   try {
     while (!text.empty()) {
       const std::string_view line = take_line(text);
       const auto line_number = static_cast<int>(facts.num_lines++);
-      if (!holds_data(line, has_nul)) {
-        section.lines_without_data.push_back(line_number);
-        continue;
-      }
-      section.error_in_entry = true;
+      const bool after_gap = !has_data;
+      has_data = holds_data(line, has_nul);
+      if (!has_data) continue;
+      const std::int64_t number = facts.num_data_lines;
+      if (after_gap) gaps.emplace_back(number, line_number);
+      error_in_entry = true;
       entries.push_back(parse_entry<Scalar>(line, header, whole));
-      section.error_in_entry = false;
-      const std::int64_t number = facts.num_data_lines++, below = entries.back().row - entries.back().col;
+      error_in_entry = false;
+      ++facts.num_data_lines;
+      const std::int64_t below = entries.back().row - entries.back().col;
       if (below > 0 && facts.first_lower < 0) facts.first_lower = number;
       if (below < 0 && facts.first_upper < 0) facts.first_upper = number;
     }
-  } catch (const InputError& error) {
-    section.error = error.what();
+  } catch (const InputError& refusal) {
+    error = refusal.what();
   }
   if (entries.size() < entries.capacity() / 8 * 7) entries.shrink_to_fit();
-  return section;
-}
-
-template <class Scalar>
-void append(MarketSection<Scalar>& section, MarketSection<Scalar>&& next) {
-  for (const int line : next.lines_without_data)
-    section.lines_without_data.push_back(static_cast<int>(section.facts.num_lines) + line);
-  section.facts.append(next.facts);
-  section.error = next.error;
-  section.error_in_entry = next.error_in_entry;
-  for (auto& piece : next.pieces)
-    if (!piece.empty()) section.pieces.push_back(std::move(piece));
+  return piece;
 }
 
 }  // namespace
@@ -282,15 +270,13 @@ void MarketSectionFacts::append(const MarketSectionFacts& next) {
 MarketHeader read_header(TextInput& text) {
   MarketHeader header;
   std::int64_t line_number = 0;
-  for (std::string_view block; !(block = text.next()).empty();) {
+  while (const auto line = text.next_line()) {
     try {
-      while (!block.empty()) {
-        const std::string_view line = take_line(block);
-        const bool has_data = holds_data(line, ++line_number > 1);
-        if (line_number == 1) header = parse_banner(line);
-        if (line_number == 1 || !has_data) continue;
-        parse_size_line(line, header);
-        text.give_back(block);
+      const bool has_data = holds_data(*line, ++line_number > 1);
+      if (line_number == 1) {
+        header = parse_banner(*line);
+      } else if (has_data) {
+        parse_size_line(*line, header);
         header.lines.num_lines = line_number;
         header.lines.num_bytes = text.offset();
         return header;
@@ -325,13 +311,16 @@ MarketSection<Scalar> parse_section(std::string_view text, const MarketHeader& h
     texts.push_back(text.substr(0, end == text.npos ? end : end + 1));
     text.remove_prefix(texts.back().size());
   }
-  std::vector<MarketSection<Scalar>> parts(texts.size());
-  parallel_each("prekond::matrix_market::parse", texts.size(),
-                [&](std::size_t p) { parts[p] = parse_piece<Scalar>(texts[p], header); });
   MarketSection<Scalar> section;
+  auto& pieces = section.pieces;
+  pieces.resize(texts.size());
+  parallel_each("prekond::matrix_market::parse", texts.size(),
+                [&](std::size_t p) { pieces[p] = parse_piece<Scalar>(texts[p], header); });
+  const auto bad =
+      std::find_if(pieces.begin(), pieces.end(), [](const auto& piece) { return !piece.error.empty(); });
+  if (bad != pieces.end()) pieces.erase(bad + 1, pieces.end());
+  for (const auto& piece : pieces) section.facts.append(piece.facts);
   section.facts.number = number;
-  for (auto& part : parts)
-    if (section.error.empty()) append(section, std::move(part));
   return section;
 }
 

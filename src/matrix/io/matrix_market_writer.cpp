@@ -62,8 +62,8 @@ class TextOutput {
       fail("cannot be written to its end: ");
     m_buffer.clear();
   }
-  [[noreturn]] void fail(const std::string& what) const {
-    fail_in_file(m_path, 0, what + (errno != 0 ? std::strerror(errno) : "zlib failed"));
+  [[noreturn]] void fail(const char* what) const {
+    fail_in_file(m_path, 0, what, errno != 0 ? std::strerror(errno) : "zlib failed");
   }
 
   std::string m_path;
@@ -84,17 +84,15 @@ void check_symmetric(const std::string& path, const CsrView<Scalar, Kokkos::Host
   const std::string word = hermitian ? "hermitian" : "symmetric";
   if (hermitian && !is_complex<Scalar>)
     fail_in_file(path, 0, "hermitian storage is for complex matrices: say 'symmetric'");
-  if (a.num_rows != a.num_cols) fail_in_file(path, 0, word + " storage is for square matrices");
+  if (a.num_rows != a.num_cols) fail_in_file(path, 0, word, " storage is for square matrices");
   for (std::int64_t i = 0; i < a.num_rows; ++i) {
     for (std::size_t k = a.row_ptrs(i); k < a.row_ptrs(i + 1); ++k) {
       const int j = a.col_idxs(k);
       std::size_t place = 0;
       const Scalar mirror = find_entry(a, j, i, place);
       if (place < a.row_ptrs(j + 1) && (hermitian ? conjugate(mirror) : mirror) == a.values(k)) continue;
-      const std::string row = std::to_string(i + 1), col = std::to_string(j + 1);
-      fail_in_file(path, 0,
-                   word + " storage is for " + word + " matrices: entries (" + row + ", " + col + ") and (" +
-                       col + ", " + row + ") differ");
+      fail_in_file(path, 0, word, " storage is for ", word, " matrices: entries (", i + 1, ", ", j + 1,
+                   ") and (", j + 1, ", ", i + 1, ") differ");
     }
   }
 }

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "matrix/io/text_input.hpp"
 
-#include <zlib.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -14,8 +12,6 @@ namespace prekond::impl {
 namespace {
 
 constexpr std::size_t raw_size = std::size_t(1) << 17;
-/// Zeros that may follow the last gzip member: some blocks of a tape.
-constexpr std::size_t max_padding = std::size_t(1) << 20;
 constexpr int gzip_format = 15 + 16;  // the largest window, and a gzip header instead of zlib's own
 constexpr std::size_t max_comment_length = std::size_t(1) << 20;
 
@@ -50,93 +46,114 @@ std::string length_error(std::string_view line) {
                            : "";
 }
 
-void TextInput::EndInflate::operator()(z_stream_s* stream) const {
-  inflateEnd(stream);
-  delete stream;
-}
-
 TextInput::TextInput(std::string path, std::size_t block_size)
     : m_path(std::move(path)),
-      m_block_size(block_size),
+      m_block_size(std::min(block_size, std::size_t(1) << 30)),
       m_file(open_file(m_path)),
-      m_raw_data(std::make_unique_for_overwrite<char[]>(raw_size)),
-      m_raw(m_raw_data.get(), 0) {
-  if (holds_member()) {
-    m_inflate.reset(new z_stream{});
-    if (inflateInit2(m_inflate.get(), gzip_format) != Z_OK)
-      fail_in_file(m_path, 0, "cannot be read: not enough memory for zlib");
-  }
+      m_raw_data(std::make_unique_for_overwrite<char[]>(raw_size)) {
+  m_compressed = has_bytes() && m_raw.avail_in > 1 && std::memcmp(m_raw.next_in, "\x1f\x8b", 2) == 0;
+  m_in_member = m_compressed;
+  if (m_compressed && inflateInit2(&m_raw, gzip_format) != Z_OK)
+    fail_in_file(m_path, 0, "cannot be read: not enough memory for zlib");
   read_ahead(std::launch::deferred, "");
 }
 
-/// Bytes of the file itself, fewer than wanted only at its end.
+/// Bytes of the file itself, fewer than wanted only at its end, or that of the range.
 std::size_t TextInput::read_file(char* to, std::size_t bytes) {
+  bytes = static_cast<std::size_t>(std::min(static_cast<std::int64_t>(bytes), m_end - m_place));
   for (std::size_t done = 0;;) {
-    done += std::fread(to + done, 1, bytes - done, m_file.get());
+    const std::size_t got = std::fread(to + done, 1, bytes - done, m_file.get());
+    done += got;
+    m_place += static_cast<std::int64_t>(got);
     if (done == bytes || !std::ferror(m_file.get())) return done;
     if (errno != EINTR) fail_in_file(m_path, 0, "cannot be read: ", std::strerror(errno));
     std::clearerr(m_file.get());
   }
 }
 
-/// Does the file have 1 or 2 more bytes? Afterwards m_raw has them.
-bool TextInput::hold(std::size_t bytes) {
-  if (m_raw.size() >= bytes) return true;
+void TextInput::seek(std::int64_t offset) {
+  if (fseeko(m_file.get(), offset, SEEK_SET) != 0)
+    fail_in_file(m_path, 0, "cannot be read from the middle: ", std::strerror(errno));
+  m_place = offset;
+}
+
+/// The beginning of the first line that begins at a byte of a plain file, or after it.
+std::int64_t TextInput::line_start(std::int64_t offset) {
   char* const data = m_raw_data.get();
-  const std::size_t old_size = m_raw.size();
-  std::memmove(data, m_raw.data(), old_size);
-  m_raw = {data, old_size + read_file(data + old_size, raw_size - old_size)};
-  return m_raw.size() >= bytes;
-}
-
-bool TextInput::holds_member() {
-  return hold(2) && m_raw.starts_with("\x1f\x8b");
-}
-
-/// After a member: is there another one?
-bool TextInput::next_member() {
-  if (holds_member()) {
-    inflateReset(m_inflate.get());
-    return true;
+  seek(offset - 1);
+  while (const std::size_t got = read_file(data, raw_size)) {
+    const void* const end = std::memchr(data, '\n', got);
+    if (end != nullptr)
+      return m_place - static_cast<std::int64_t>(got) + (static_cast<const char*>(end) - data) + 1;
   }
-  for (std::size_t zeros = 0; hold(1) && m_raw[0] == '\0' && zeros < max_padding; ++zeros)
-    m_raw.remove_prefix(1);
-  if (!hold(1)) return false;
-  fail_in_file(
-      m_path, 0,
-      "other bytes follow the end of the gzip stream: the file is damaged; fetch or compress it again");
+  return m_place;
+}
+
+void TextInput::restrict_to(int part, int num_parts) {
+  if (m_reading.valid()) m_reading.wait();
+  std::error_code error;
+  const auto size = static_cast<std::int64_t>(std::filesystem::file_size(m_path, error));
+  if (error) fail_in_file(m_path, 0, "cannot be read in parts: ", error.message());
+  const std::int64_t first = offset(), bytes = std::max<std::int64_t>(0, size - first);
+  const auto begin_of = [&](int p) {
+    return line_start(first + p * (bytes / num_parts) + std::min<std::int64_t>(p, bytes % num_parts));
+  };
+  const std::int64_t end = begin_of(part + 1);
+  m_offset = begin_of(part);
+  m_end = end;
+  seek(m_offset);
+  m_raw.avail_in = 0;
+  m_lines = {};
+  read_ahead(std::launch::deferred, "");
+}
+
+/// Does the file have more bytes? Afterwards some are at hand.
+bool TextInput::has_bytes() {
+  if (m_raw.avail_in > 0) return true;
+  m_raw.next_in = reinterpret_cast<Bytef*>(m_raw_data.get());
+  m_raw.avail_in = static_cast<uInt>(read_file(m_raw_data.get(), raw_size));
+  return m_raw.avail_in > 0;
+}
+
+/// After a member: zeros, and nothing else, up to the end of the file.
+void TextInput::skip_padding() {
+  for (; has_bytes(); ++m_raw.next_in, --m_raw.avail_in)
+    if (*m_raw.next_in != 0)
+      fail_in_file(m_path, 0,
+                   "other bytes follow the end of the gzip stream: the file is damaged; fetch or compress it "
+                   "again");
 }
 
 /// Inflates the bytes at hand, at most to the end of a member.
-std::size_t TextInput::inflate_some(char* to, std::size_t bytes) {
-  if (!hold(1)) fail_in_file(m_path, 0, "the gzip file is truncated: fetch or compress it again");
-  z_stream& stream = *m_inflate;
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(m_raw.data()));
-  stream.avail_in = static_cast<uInt>(m_raw.size());
-  stream.next_out = reinterpret_cast<Bytef*>(to);
-  const auto room = static_cast<uInt>(std::min(bytes, std::size_t(1) << 30));
-  stream.avail_out = room;
-  const int error = inflate(&stream, Z_NO_FLUSH);
+void TextInput::inflate_some() {
+  const int error = inflate(&m_raw, Z_NO_FLUSH);
+  m_in_member = error != Z_STREAM_END;
+  if (error == Z_STREAM_END) inflateReset(&m_raw);
   if (error == Z_MEM_ERROR) fail_in_file(m_path, 0, "cannot be read: not enough memory for zlib");
   if (error != Z_OK && error != Z_STREAM_END && error != Z_BUF_ERROR)
-    fail_in_file(m_path, 0, "the gzip file is corrupt (", stream.msg ? stream.msg : "not a gzip stream",
+    fail_in_file(m_path, 0, "the gzip file is corrupt (", m_raw.msg ? m_raw.msg : "not a gzip stream",
                  "): fetch or compress it again");
-  m_raw.remove_prefix(m_raw.size() - stream.avail_in);
-  m_between_members = error == Z_STREAM_END;
-  return room - stream.avail_out;
 }
 
 /// Bytes of the text, fewer than wanted only at its end.
 std::size_t TextInput::read(char* to, std::size_t bytes) {
-  std::size_t done = 0;
-  if (m_inflate) {
-    while (done < bytes && (!m_between_members || next_member()))
-      done += inflate_some(to + done, bytes - done);
-    return done;
+  if (!m_compressed) {
+    const std::size_t at_hand = std::min<std::size_t>(bytes, m_raw.avail_in);
+    std::copy_n(m_raw.next_in, at_hand, to);
+    m_raw.next_in += at_hand;
+    m_raw.avail_in -= static_cast<uInt>(at_hand);
+    return at_hand + read_file(to + at_hand, bytes - at_hand);
   }
-  done = m_raw.copy(to, bytes);
-  m_raw.remove_prefix(done);
-  return done + read_file(to + done, bytes - done);
+  m_raw.next_out = reinterpret_cast<Bytef*>(to);
+  m_raw.avail_out = static_cast<uInt>(bytes);
+  while (m_raw.avail_out > 0 && has_bytes())
+    if (!m_in_member && *m_raw.next_in != 0x1f)
+      skip_padding();
+    else
+      inflate_some();
+  if (m_raw.avail_out > 0 && m_in_member)
+    fail_in_file(m_path, 0, "the gzip file is truncated: fetch or compress it again");
+  return bytes - m_raw.avail_out;
 }
 
 /// Appends text until it has a whole line, or a line that whoever reads it refuses as too long.
@@ -156,53 +173,20 @@ void TextInput::read_ahead(std::launch when, std::string begin) {
 }
 
 std::string_view TextInput::next() {
-  m_offset += static_cast<std::int64_t>(m_given_back.size());
-  if (!m_given_back.empty()) return std::exchange(m_given_back, {});
-  while (m_reading.valid()) {
-    m_block = m_reading.get();
-    const std::size_t last = m_at_end ? m_block.npos : m_block.rfind('\n');
-    const auto lines = std::string_view(m_block).substr(0, last == m_block.npos ? last : last + 1);
-    const std::string_view wanted = lines_in_range(lines);
-    if (!m_at_end) read_ahead(std::launch::async, m_block.substr(lines.size()));
-    if (!wanted.empty()) return wanted;
-  }
-  return {};
-}
-
-/// The lines of a block that begin in the range. The block that passes the end of the range is the last one.
-std::string_view TextInput::lines_in_range(std::string_view lines) {
-  const std::int64_t begin = m_offset;
+  if (!m_lines.empty()) return std::exchange(m_lines, {});
+  if (!m_reading.valid()) return {};
+  m_block = m_reading.get();
+  const std::size_t last = m_at_end ? m_block.npos : m_block.rfind('\n');
+  const auto lines = std::string_view(m_block).substr(0, last == m_block.npos ? last : last + 1);
   m_offset += static_cast<std::int64_t>(lines.size());
-  if (m_offset >= m_end) {
-    const auto from = static_cast<std::size_t>(std::max<std::int64_t>(0, m_end - 1 - begin));
-    const std::size_t last = lines.find('\n', from);
-    if (last != lines.npos) lines = lines.substr(0, last + 1);
-    m_at_end = true;
-  }
-  if (m_in_line) {
-    const std::size_t line_end = lines.find('\n');
-    m_in_line = line_end == lines.npos;
-    lines.remove_prefix(m_in_line ? lines.size() : line_end + 1);
-  }
+  if (!m_at_end) read_ahead(std::launch::async, m_block.substr(lines.size()));
   return lines;
 }
 
-void TextInput::give_back(std::string_view lines) {
-  m_offset -= static_cast<std::int64_t>(lines.size());
-  m_given_back = lines;
-}
-
-void TextInput::restrict_to(std::int64_t begin, std::int64_t end) {
-  if (m_reading.valid()) m_reading.wait();
-  if (fseeko(m_file.get(), begin - 1, SEEK_SET) != 0)
-    fail_in_file(m_path, 0, "cannot be read from the middle: ", std::strerror(errno));
-  m_raw = {m_raw_data.get(), 0};
-  m_given_back = {};
-  m_offset = begin - 1;
-  m_end = end;
-  m_in_line = true;
-  m_at_end = false;
-  read_ahead(std::launch::deferred, "");
+std::optional<std::string_view> TextInput::next_line() {
+  if (m_lines.empty()) m_lines = next();
+  if (m_lines.empty()) return std::nullopt;
+  return take_line(m_lines);
 }
 
 }  // namespace prekond::impl

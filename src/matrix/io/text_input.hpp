@@ -3,35 +3,29 @@
 #pragma once
 #include <prekond/core/error.hpp>
 
-#include <concepts>
+#include <zlib.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <future>
 #include <limits>
+#include <locale>
 #include <memory>
+#include <optional>
+#include <sstream>
 #include <string>
 #include <string_view>
-#include <type_traits>
-
-struct z_stream_s;
 
 namespace prekond::impl {
-
-inline void append_to(std::string& text, std::string_view part) {
-  text += part;
-}
-template <std::integral Number>
-void append_to(std::string& text, Number number) {
-  text += std::to_string(number);
-}
 
 /// The strings and whole numbers, one after the other.
 template <class... Parts>
 std::string joined(const Parts&... parts) {
-  std::string text;
-  (append_to(text, parts), ...);
-  return text;
+  std::ostringstream text;
+  text.imbue(std::locale::classic());
+  (text << ... << parts);
+  return text.str();
 }
 
 /// "PATH:LINE: MESSAGE", or "PATH: MESSAGE" for line 0.
@@ -87,49 +81,51 @@ class TextInput {
   /// stream that is truncated, corrupt or followed by other bytes
   std::string_view next();
 
-  /// Gives the last lines of the block back: next() returns them again.
-  void give_back(std::string_view lines);
+  /// The first of them, without its end; nothing at the end of the file.
+  std::optional<std::string_view> next_line();
 
-  /// Goes on with the lines that begin at the bytes [begin, end) of the text. \pre the file is plain, begin >
-  /// 0
-  void restrict_to(std::int64_t begin, std::int64_t end);
+  /// Goes on with the lines that begin in one of `num_parts` equal ranges of the bytes to come. \pre the file
+  /// is plain, and a line has been read
+  void restrict_to(int part, int num_parts);
 
   const std::string& path() const { return m_path; }
-  bool compressed() const { return m_inflate != nullptr; }
+  bool compressed() const { return m_compressed; }
 
-  /// The length of the text up to the end of what next() returned.
-  std::int64_t offset() const { return m_offset; }
+  /// The length of the text up to the end of the lines that were returned.
+  std::int64_t offset() const { return m_offset - static_cast<std::int64_t>(m_lines.size()); }
 
  private:
   struct CloseFile {
     void operator()(std::FILE* file) const { std::fclose(file); }
   };
-  struct EndInflate {
-    void operator()(z_stream_s* stream) const;
+  struct Inflater : z_stream {
+    Inflater() : z_stream{} {}
+    Inflater(const Inflater&) = delete;
+    ~Inflater() { inflateEnd(this); }
   };
 
   std::size_t read_file(char* to, std::size_t bytes);
-  bool hold(std::size_t bytes);
-  bool holds_member();
-  bool next_member();
-  std::size_t inflate_some(char* to, std::size_t bytes);
+  void seek(std::int64_t offset);
+  std::int64_t line_start(std::int64_t offset);
+  bool has_bytes();
+  void skip_padding();
+  void inflate_some();
   std::size_t read(char* to, std::size_t bytes);
   void read_ahead(std::launch when, std::string begin);
   std::string read_block(std::string text);
-  std::string_view lines_in_range(std::string_view lines);
 
   std::string m_path;
   std::size_t m_block_size;
   std::unique_ptr<std::FILE, CloseFile> m_file;
-  std::unique_ptr<char[]> m_raw_data;
-  std::string_view m_raw;  ///< bytes of the file that are read and not used yet
-  std::unique_ptr<z_stream_s, EndInflate> m_inflate;
-  bool m_between_members = false;
-  std::string m_block;
-  std::string_view m_given_back;
-  std::int64_t m_offset = 0;
+  std::int64_t m_place = 0;  ///< in the file
   std::int64_t m_end = std::numeric_limits<std::int64_t>::max();
-  bool m_in_line = false;  ///< the next block begins in a line of another range
+  std::unique_ptr<char[]> m_raw_data;
+  Inflater m_raw;  ///< its input: bytes of the file that are read and not used yet
+  bool m_compressed = false;
+  bool m_in_member = false;
+  std::string m_block;
+  std::string_view m_lines;  ///< the rest of a block of which next_line() returned the beginning
+  std::int64_t m_offset = 0;
   bool m_at_end = false;
   std::future<std::string> m_reading;  ///< last: its destructor waits for the thread that uses the others
 };

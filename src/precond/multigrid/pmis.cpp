@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "precond/multigrid/pmis.hpp"
+#include <prekond/core/impl/list_rows.hpp>
 #include <prekond/pattern/impl/symmetrize.hpp>
 #include <prekond/pattern/impl/threshold.hpp>
 #include <prekond/sparse_product/spgemm.hpp>
@@ -133,7 +134,7 @@ struct IsCoarse {
 template <class Space>
 void number_coarse(const Space& space, CoarseFine<Space>& result) {
   const auto n = static_cast<std::int64_t>(result.number.extent(0));
-  result.coarse = listed_vertices<Space>(space, "prekond::pmis::coarse", n, IsCoarse<Space>{result.number});
+  result.coarse = list_rows(space, "prekond::pmis::coarse", n, IsCoarse<Space>{result.number});
   result.count = static_cast<std::int64_t>(result.coarse.extent(0));
   Kokkos::parallel_for("prekond::pmis::number", Range<Space>(space, 0, result.count),
                        NumberListed<Space>{result.coarse, result.number});

@@ -3,7 +3,7 @@
 /// From a level to the next coarser one.
 #include <prekond/pattern/impl/threshold.hpp>
 #include <prekond/sparse_product/spgemm.hpp>
-#include "matrix/longest_row_length.hpp"
+#include "matrix/longest_row.hpp"
 #include "pattern/block_rows.hpp"
 #include "pattern/fingerprint.hpp"
 #include "precond/multigrid/strength.hpp"
@@ -165,7 +165,7 @@ void Hierarchy<Scalar, Space>::find_patterns(const Space& space, Level<Scalar, S
   }
   if (unknowns == 1 && vectors == 1) return;
   const CsrGraph<Space> p = prolongator_nodes<Space>(space, kept, members);
-  if (longest_row_length<Space>(space, p) <= m_options.interpolation_limit())
+  if (longest_row<Space>(space, p.row_ptrs).length <= m_options.interpolation_limit())
     find_patterns_with(space, level, p);
   else
     transfer.smoothed = p;
@@ -240,7 +240,7 @@ void Hierarchy<Scalar, Space>::smooth_prolongator(const Space& space, Level<Scal
                                                transfer.q, smoothed);
   // The pattern of single entries has just been found.
   if (!is_known && !was_truncated &&
-      longest_row_length<Space>(space, smoothed) > m_options.interpolation_limit())
+      longest_row<Space>(space, smoothed.row_ptrs).length > m_options.interpolation_limit())
     transfer.smoothed = {smoothed.num_rows, smoothed.num_cols, smoothed.row_ptrs, smoothed.col_idxs};
   transfer.prolongator = transfer.smoothed.num_rows > 0 ? truncated(space, level, smoothed) : smoothed;
   space.fence("prekond::amg::smooth_prolongator");  // A_F goes away

@@ -7,7 +7,6 @@
 #include "core/row_teams.hpp"
 
 #include <cstdint>
-#include <utility>
 
 namespace prekond::impl::coarsening {
 
@@ -58,18 +57,6 @@ int list_vertices(const Space& space, const char* label, std::int64_t size, cons
   Kokkos::parallel_scan(label, Range<Space>(space, 0, size),
                         ListVertices<Space, Predicate>{is_listed, before, list}, count);
   return count;
-}
-
-/// The same list of all `size` vertices, in memory of its own. Fences.
-template <class Space, class Predicate>
-Vector<int, Space> listed_vertices(const Space& space, const char* label, std::int64_t size,
-                                   const Predicate& is_listed) {
-  const auto list = allocate<Vector<int, Space>>(space, label, size);
-  const int count = list_vertices<Space>(space, label, size, is_listed, list);
-  const auto result = allocate<Vector<int, Space>>(space, label, count);
-  Kokkos::deep_copy(space, result, Kokkos::subview(list, std::pair<int, int>(0, count)));
-  space.fence(label);  // the longer list is freed
-  return result;
 }
 
 /// number(list(k)) = k

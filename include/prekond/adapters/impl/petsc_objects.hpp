@@ -55,7 +55,6 @@ class Owned {
 };
 
 using OwnedMat = Owned<Mat, MatDestroy>;
-using OwnedIS = Owned<IS, ISDestroy>;
 using OwnedSF = Owned<PetscSF, PetscSFDestroy>;
 
 /// The matrix, kept by its reference count.

@@ -7,6 +7,7 @@
 #include <prekond/precond/adaptive_fsai.hpp>
 #include "core/geometric_mean.hpp"
 #include "matrix/filter_entries.hpp"
+#include "matrix/longest_row.hpp"
 #include "pattern/equal_rows.hpp"
 #include "pattern/fingerprint.hpp"
 #include "pattern/power.hpp"
@@ -153,26 +154,6 @@ struct KeepStrong {
   }
 };
 
-template <class Space>
-struct LongerRow {
-  CsrGraphView<Space> pattern;
-  KOKKOS_FUNCTION void operator()(int i, std::int64_t& most) const {
-    const auto length = static_cast<std::int64_t>(pattern.row_ptrs(i + 1) - pattern.row_ptrs(i)) - 1;
-    if (length > most) most = length;
-  }
-};
-
-/// Off-diagonal entries of the longest row of a lower triangle; 0 where there is none.
-template <class Space>
-std::int64_t longest_row(const Space& space, const CsrGraphView<Space>& pattern) {
-  std::int64_t longest = 0;
-  if (pattern.row_ptrs.extent(0) == 0) return longest;
-  Kokkos::parallel_reduce("prekond::adaptive_fsai::numeric::longest_row",
-                          Kokkos::RangePolicy<Space>(space, 0, pattern.num_rows), LongerRow<Space>{pattern},
-                          Kokkos::Max<std::int64_t>(longest));
-  return longest;
-}
-
 /// The parameters of the kernels, for starts of up to `longest_start` entries besides the diagonal.
 inline Parameters parameters_of(const AdaptiveFsaiOptions& options, std::int64_t longest_start,
                                 std::int64_t num_rows, bool kept, Report& report) {
@@ -315,9 +296,11 @@ void AdaptiveFsai<Scalar, Space>::numeric_step(const Space& space, const matrix_
   if (extends()) report.notes.push_back("rows began with the pattern of the G before");
   matrix_type g = this->factor();
   // Nothing else is known of a kept pattern: it may have begun with some power.
-  const std::int64_t longest =
-      inner::longest_row<Space>(space, kept ? CsrGraphView<Space>(g) : CsrGraphView<Space>(start));
-  inner::Parameters parameters = inner::parameters_of(m_options, longest, a.num_rows, kept, report);
+  const VectorView<const std::size_t, Space> row_ptrs =
+      (kept ? CsrGraphView<Space>(g) : CsrGraphView<Space>(start)).row_ptrs;
+  const std::int64_t longest = impl::longest_row<Space>(space, row_ptrs).length;
+  inner::Parameters parameters =
+      inner::parameters_of(m_options, std::max<std::int64_t>(0, longest - 1), a.num_rows, kept, report);
   if (source.wanted_rows().extent(0) > 0) parameters.wanted = source.wanted_rows().data();
   const inner::Sources<Space> sources{kept,
                                       start,

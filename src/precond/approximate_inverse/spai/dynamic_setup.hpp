@@ -5,6 +5,7 @@
 #include <prekond/core/error.hpp>
 #include <prekond/precond/dynamic_spai.hpp>
 #include "core/concurrency.hpp"
+#include "matrix/longest_row.hpp"
 
 #include "precond/approximate_inverse/spai/dynamic_column.hpp"
 #include "precond/approximate_inverse/spai/kernels.hpp"
@@ -121,15 +122,6 @@ struct ShiftPointers {
   KOKKOS_FUNCTION void operator()(std::int64_t k) const { to(k) = ptrs(k) + shift; }
 };
 
-template <class Space>
-struct LongestRow {
-  CsrGraphView<Space> graph;
-  KOKKOS_FUNCTION void operator()(std::int64_t k, int& most) const {
-    const int length = static_cast<int>(graph.row_ptrs(k + 1) - graph.row_ptrs(k));
-    if (length > most) most = length;
-  }
-};
-
 /// The setup's launches.
 template <class Scalar, class Space>
 class Setup {
@@ -151,8 +143,7 @@ class Setup {
         m_next(allocate<Vector<int, Space>>(space, "prekond::dynamic_spai::numeric::next", 1)) {
     Kokkos::parallel_for("prekond::dynamic_spai::numeric::scale_rows", policy(start.num_rows),
                          spai::ScaleRow<Scalar, Space>{b, m_scale});
-    Kokkos::parallel_reduce("prekond::dynamic_spai::numeric::longest_start", policy(start.num_rows),
-                            LongestRow<Space>{start}, Kokkos::Max<int>(m_longest_start));
+    m_longest_start = static_cast<int>(longest_row<Space>(space, start.row_ptrs).length);
   }
 
   /// The columns of the problem, as rows that are not sorted.

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "precond/multigrid/aggregation/aggregate.hpp"
+#include <prekond/core/impl/list_rows.hpp>
 
 #include "core/instantiate.hpp"
 #include "precond/multigrid/aggregation/independent_set.hpp"
@@ -12,7 +13,6 @@ namespace prekond {
 namespace impl::aggregation {
 
 using coarsening::list_vertices;
-using coarsening::listed_vertices;
 using coarsening::NumberListed;
 
 template <class Space>
@@ -53,7 +53,7 @@ template <class Space>
 void number_in_order(const Space& space, Aggregates<Space>& result) {
   const auto n = static_cast<std::int64_t>(result.part.extent(0));
   const auto number = allocate<Vector<int, Space>>(space, "prekond::aggregate::number", n);
-  result.roots = listed_vertices<Space>(space, "prekond::aggregate::roots", n, IsRoot<Space>{result.part});
+  result.roots = list_rows(space, "prekond::aggregate::roots", n, IsRoot<Space>{result.part});
   result.count = static_cast<std::int64_t>(result.roots.extent(0));
   Kokkos::parallel_for("prekond::aggregate::number_roots", Range<Space>(space, 0, result.count),
                        NumberListed<Space>{result.roots, number});
@@ -72,8 +72,10 @@ Vector<int, Space> maximal_independent_set2(const Space& space,
   if (n == 0) return allocate<Vector<int, Space>>(space, "prekond::maximal_independent_set2::set", 0);
   IndependentSet<Space> set(space, graph);
   set.find(space, no_parts(space, "prekond::maximal_independent_set2::no_parts", n));
-  return listed_vertices<Space>(space, "prekond::maximal_independent_set2::set", n,
-                                IsInSet<Space>{set.words()});
+  const auto list =
+      impl::list_rows(space, "prekond::maximal_independent_set2::set", n, IsInSet<Space>{set.words()});
+  space.fence("prekond::maximal_independent_set2::listed");  // the words go away
+  return list;
 }
 
 template <class Space>
