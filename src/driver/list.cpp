@@ -104,7 +104,7 @@ void print_entry(const Entry& entry) {
 
 /// The one of that name. \throws OptionError that begins with `unknown` and names the nearest
 template <class Thing>
-const Thing& find(const std::vector<Thing>& things, std::string Thing::*name, const std::string& wanted,
+Thing find(const std::vector<Thing>& things, std::string Thing::*name, const std::string& wanted,
                   const std::string& unknown) {
   std::vector<std::string> names;
   for (const auto& thing : things) {

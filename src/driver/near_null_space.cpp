@@ -69,7 +69,7 @@ void add_near_null_space(const Context& context, Problem<double>& problem) {
   const Settings& settings = context.settings;
   const Processes& processes = context.processes;
   const Space& space = context.space;
-  const std::string name = settings.coordinates.empty() ? settings.near_null_space : settings.coordinates;
+  const std::string& name = settings.coordinates.empty() ? settings.near_null_space : settings.coordinates;
   if (name.empty()) return;
   Vectors whole;
   processes.on_root([&] { whole = make_whole(context, problem.num_rows); });
