@@ -141,13 +141,9 @@ bool is_redirected_stdout(const std::optional<struct stat>& target) {
 void prepare_files() {
   std::signal(SIGXFSZ, SIG_IGN);
   // Read only: printing to it stays an error.
-  while (true) {
-    const int file = open("/dev/null", O_RDONLY);
-    if (file < 0 || file > STDERR_FILENO) {
-      if (file >= 0) close(file);
-      return;
-    }
-  }
+  int file = 0;
+  while (file >= 0 && file <= STDERR_FILENO) file = open("/dev/null", O_RDONLY);
+  if (file >= 0) close(file);
 }
 
 std::optional<struct stat> status_of(const std::string& path) {

@@ -105,7 +105,7 @@ void print_entry(const Entry& entry) {
 /// The one of that name. \throws OptionError that begins with `unknown` and names the nearest
 template <class Thing>
 Thing find(const std::vector<Thing>& things, std::string Thing::*name, const std::string& wanted,
-                  const std::string& unknown) {
+           const std::string& unknown) {
   std::vector<std::string> names;
   for (const auto& thing : things) {
     if (thing.*name == wanted) return thing;
