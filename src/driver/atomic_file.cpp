@@ -5,7 +5,6 @@
 #include <prekond/core/error.hpp>
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -15,7 +14,6 @@
 #include <filesystem>
 #include <fstream>
 #include <mutex>
-#include <optional>
 
 namespace prekond::driver {
 namespace fs = std::filesystem;
@@ -39,12 +37,6 @@ fs::path target_of(const fs::path& path) {
   if (names_stream(target.string())) return target;
   const fs::path folder = fs::weakly_canonical(target.parent_path(), error);
   return error ? target : folder / target.filename();
-}
-
-std::optional<struct stat> status_of(const fs::path& path) {
-  struct stat status {};
-  if (stat(path.c_str(), &status) != 0) return std::nullopt;
-  return status;
 }
 
 bool is_regular(const std::optional<struct stat>& status) {
@@ -114,8 +106,7 @@ class TemporaryFile {
 };
 
 /// Does `write` on the file `used`, with errors that name `path`.
-void write_as(const std::string& path, const fs::path& used,
-              const std::function<void(const std::string&)>& write) {
+void write_as(const std::string& path, const fs::path& used, const Writer& write) {
   const std::string name = used.string();
   try {
     write(name);
@@ -150,13 +141,15 @@ bool is_redirected_stdout(const std::optional<struct stat>& target) {
 void prepare_files() {
   std::signal(SIGXFSZ, SIG_IGN);
   // Read only: printing to it stays an error.
-  while (true) {
-    const int file = open("/dev/null", O_RDONLY);
-    if (file < 0 || file > STDERR_FILENO) {
-      if (file >= 0) close(file);
-      return;
-    }
-  }
+  int file = 0;
+  while (file >= 0 && file <= STDERR_FILENO) file = open("/dev/null", O_RDONLY);
+  if (file >= 0) close(file);
+}
+
+std::optional<struct stat> status_of(const std::string& path) {
+  struct stat status {};
+  if (stat(path.c_str(), &status) != 0) return std::nullopt;
+  return status;
 }
 
 bool names_stream(const std::string& path) {
@@ -186,9 +179,9 @@ void check_writable(const std::string& path) {
     fail(path, std::strerror(errno));
 }
 
-void write_file(const std::string& path, const std::function<void(const std::string&)>& write) {
+void write_file(const std::string& path, const Writer& write) {
   const fs::path target = target_of(path);
-  const auto old = status_of(target);
+  const auto old = status_of(target.string());
   const bool to_stdout = is_redirected_stdout(old);
   if (!to_stdout && (names_stream(target.string()) || (old && !is_regular(old)))) {
     pending().mutex.lock();  // waits where the process is about to end
@@ -209,13 +202,11 @@ void write_file(const std::string& path, const std::function<void(const std::str
 }
 
 void write_text(const std::string& path, const std::string& text) {
-  write_file(path, [&](const std::string& name) {
-    errno = 0;
-    std::ofstream file(name, std::ios::binary);
-    file << text;
-    file.close();
-    if (!file) fail(name, errno != 0 ? std::strerror(errno) : "unknown error");
-  });
+  errno = 0;
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  if (!file) fail(path, errno != 0 ? std::strerror(errno) : "unknown error");
 }
 
 void stop_writing() {

@@ -2,96 +2,74 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "batch.hpp"
 
+#include <prekond/batched/result.hpp>
 #include <prekond/batched/solver.hpp>
 #include <prekond/core/error.hpp>
 
 #include <algorithm>
-#include <cstdio>
 #include <optional>
 
 #include "commands.hpp"
+#include "measured_solve.hpp"
 #include "report.hpp"
 #include "summary.hpp"
-#include "text.hpp"
 
 namespace prekond::driver {
 namespace {
 
-/// An option of BatchedOptions that -s or -p sets, and the methods that have it; none: all do.
-struct OwnOption {
-  const char* name;
-  bool of_solver;
-  std::vector<std::string> methods;
-};
-const std::vector<OwnOption>& own_options() {
-  static const std::vector<OwnOption> options = {
-      {"omega", true, {"richardson"}},
-      {"restart", true, {"gmres"}},
-      {"s", true, {"idr"}},
-      {"kappa", true, {"idr"}},
-      {"lanes", true, {}},
-      {"scratch", true, {}},
-      {"workspace_budget", true, {}},
-      {"spill_budget", true, {}},  // its former name
-      {"sweeps", false, {"par_ilu"}},
-      {"power", false, {"isai", "fsai", "ilu_isai"}},
-      {"block_size", false, {"block_jacobi"}},
-      {"stored", false, {}},
-  };
-  return options;
-}
-
-bool is_for(const OwnOption& option, const std::string& method) {
-  const auto& methods = option.methods;
-  return methods.empty() || std::find(methods.begin(), methods.end(), method) != methods.end();
-}
-
+/// The options of BatchedOptions that -s or -p sets for a method.
 std::vector<std::string> option_names(bool of_solver, const std::string& method) {
-  std::vector<std::string> names;
-  for (const auto& option : own_options())
-    if (option.of_solver == of_solver && is_for(option, method)) names.emplace_back(option.name);
+  static const std::map<std::string, std::vector<std::string>> own = {
+      {"richardson", {"omega"}}, {"gmres", {"restart"}},
+      {"idr", {"s", "kappa"}},   {"par_ilu", {"sweeps"}},
+      {"isai", {"power"}},       {"fsai", {"power"}},
+      {"ilu_isai", {"power"}},   {"block_jacobi", {"block_size"}}};
+  std::vector<std::string> names = {"stored"};
+  if (of_solver) names = {"lanes", "scratch", "workspace_budget", "spill_budget"};  // the last a former name
+  const auto more = own.find(method);
+  if (more != own.end()) names.insert(names.end(), more->second.begin(), more->second.end());
   return names;
 }
 
-/// Sets the options of -s or -p. \throws OptionError
-void set_options(const Settings& settings, bool of_solver, BatchedOptions& options) {
-  const std::string& method = of_solver ? settings.solver : settings.precond;
-  const std::string prefix = of_solver ? "solver_options." : "precond_options.";
-  const std::vector<std::string> known = option_names(of_solver, method);
-  for (const auto& [key, value] : of_solver ? settings.solver_options : settings.precond_options) {
-    at_origin(settings.origins, prefix + key, [&, &name = key, &written = value] {
-      if (std::find(known.begin(), known.end(), name) == known.end())
-        throw OptionError(method + " in a batch has no option '" + name + "'; did you mean '" +
-                          nearest_word(name, known) + "'?");
-      OptionFields::of(options).set({{name, written}}, method);
-    });
-  }
+bool is_one_of(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// \throws OptionError, with the place in the config file where it came from one
+/// Sets the method and the options of -s or -p. \throws OptionError, with the place in the config file where
+/// it came from one
+void set_method(const Settings& settings, bool of_solver, const OptionFields& fields) {
+  const std::string key = of_solver ? "solver" : "precond";
+  const std::string& method = of_solver ? settings.solver : settings.precond;
+  at_origin(settings.given, key, [&] { fields.set({{key, method}}, "batch"); });
+  const std::vector<std::string> known = option_names(of_solver, method);
+  for (const auto& option : of_solver ? settings.solver_options : settings.precond_options)
+    at_origin(settings.given, key + "_options." + option.first, [&] {
+      if (!is_one_of(known, option.first))
+        throw OptionError(method + " in a batch has no option '" + option.first + "'; did you mean '" +
+                          nearest_word(option.first, known) + "'?");
+      fields.set({option}, method);
+    });
+}
+
 BatchedOptions options_of(const Settings& settings) {
   BatchedOptions options;
   const auto fields = OptionFields::of(options);
-  at_origin(settings.origins, "solver", [&] { fields.set({{"solver", settings.solver}}, "batch"); });
-  at_origin(settings.origins, "precond", [&] { fields.set({{"precond", settings.precond}}, "batch"); });
-  set_options(settings, true, options);
-  set_options(settings, false, options);
+  set_method(settings, true, fields);
+  set_method(settings, false, fields);
   options.stopping = settings.stopping;
   return options;
 }
 
 OptionMap in_force(BatchedOptions options, const std::vector<std::string>& names) {
   OptionMap values = OptionFields::of(options).values();
-  std::erase_if(values, [&](const auto& value) {
-    return std::find(names.begin(), names.end(), value.first) == names.end();
-  });
+  std::erase_if(values, [&](const auto& value) { return !is_one_of(names, value.first); });
   return values;
 }
 
 template <class Scalar>
 using CsrBatch = BatchedStorage<BatchedCsr<Scalar, Space>>;
 
-/// Does `work` with a function that converts a CSR batch to the format. \throws OptionError for another name
+/// Does `work` with a function that converts a CSR batch to the format of --format.
 template <class Scalar, class Work>
 void with_format(const Settings& settings, const Work& work) {
   using Batch = CsrBatch<Scalar>;
@@ -100,9 +78,7 @@ void with_format(const Settings& settings, const Work& work) {
     return work([](const Space& space, const Batch& a) { return to_ell<Scalar>(space, a.matrix); });
   if (settings.format == "dense")
     return work([](const Space& space, const Batch& a) { return to_dense<Scalar>(space, a.matrix); });
-  if (settings.format == "banded")
-    return work([](const Space& space, const Batch& a) { return to_banded<Scalar>(space, a.matrix); });
-  settings.refuse("format", "--format takes csr, ell, dense or banded, not '" + settings.format + "'");
+  work([](const Space& space, const Batch& a) { return to_banded<Scalar>(space, a.matrix); });
 }
 
 /// Within a KokkosSession. \throws OptionError where solver, preconditioner and format do not go together
@@ -112,15 +88,16 @@ void check_combination(const Settings& settings, const BatchedOptions& options) 
   });
 }
 
-/// The repetitions of setup and solve.
+/// The repetitions of setup and solve, whose medians the report gets.
 template <class Scalar, class Matrix>
-void measure(const Space& space, const Settings& settings, const BatchedOptions& options, const Matrix& a,
-             const MultiVector<Scalar, Space>& b, BatchFacts& facts) {
+BatchedReport measure(const Context& context, const BatchedOptions& options, const Matrix& a,
+                      const MultiVector<Scalar, Space>& b, Json& report) {
+  const Space& space = context.space;
   const auto x =
       allocate<MultiVector<Scalar, Space>>(space, "prekond::driver::x", a.num_rows, a.num_systems());
   BatchedResult<Space> result;
   std::vector<double> setups, solves;
-  for (std::int64_t k = 0; k < settings.repeat; ++k) {
+  for (std::int64_t k = 0; k < context.settings.repeat; ++k) {
     Kokkos::deep_copy(space, x, Scalar(0));
     space.fence("prekond::driver::batch");
     Kokkos::Timer timer;
@@ -134,117 +111,153 @@ void measure(const Space& space, const Settings& settings, const BatchedOptions&
     space.fence("prekond::driver::batch_solve");
     solves.push_back(timer.seconds());
   }
-  facts.first_setup_seconds = setups.front();
-  facts.setup_seconds = median(std::move(setups));
-  facts.solve_seconds = median(std::move(solves));
-  facts.result = summarize(space, result);
+  report["preconditioner"].update(
+      {{"setup_seconds", median(setups)}, {"first_setup_seconds", setups.front()}});
+  report["solver"]["seconds"] = median(solves);
+  report["total_seconds"] = median(setups) + median(solves);
+  return summarize(space, result);
 }
 
-std::string system_text(const BatchFacts& facts, std::int64_t system) {
-  const std::string text = concat("system ", system);
-  return facts.files.empty() ? text : text + " (" + facts.files[static_cast<std::size_t>(system)] + ")";
+Json systems_json(const BatchInput& input, const std::vector<BatchedSystemReport>& systems) {
+  Json json = Json::array();
+  for (const auto& one : systems) {
+    Json system = {{"system", one.system}};
+    if (!input.files.empty()) system["file"] = input.files[static_cast<std::size_t>(one.system)];
+    system.update({{"iterations", one.iterations},
+                   {"reason", to_string(one.reason)},
+                   {"relative_residual", one.relative_residual}});
+    json.push_back(system);
+  }
+  return json;
 }
 
-std::string ends_text(const BatchFacts& facts, const std::vector<BatchedSystemReport>& systems,
-                      std::size_t most) {
+Json result_json(const BatchInput& input, const BatchedReport& result) {
+  Json reasons = Json::object(), bins = Json::array();
+  for (const auto& [reason, count] : result.reasons) reasons[to_string(reason)] = count;
+  for (const auto& bin : result.histogram)
+    bins.push_back({{"first", bin.first}, {"last", bin.last}, {"systems", bin.systems}});
+  return {{"systems", result.num_systems},
+          {"converged", result.num_converged},
+          {"iterations",
+           {{"min", result.min_iterations},
+            {"quartiles", result.quartiles},
+            {"max", result.max_iterations},
+            {"mean", result.mean_iterations},
+            {"histogram", bins}}},
+          {"reasons", reasons},
+          {"replaced_pivots",
+           {{"systems", result.systems_with_replaced_pivots}, {"pivots", result.replaced_pivots}}},
+          {"slowest", systems_json(input, result.slowest)},
+          {"failures", systems_json(input, result.failures)}};
+}
+
+/// "system 3 (3/A.mtx): max_iters after 100 iterations, relative residual 1.2e-03; ..."
+std::string ends_text(const Json& systems, std::size_t most) {
   std::string text;
   for (std::size_t k = 0; k < std::min(systems.size(), most); ++k) {
-    const auto& one = systems[k];
-    text += (k == 0 ? "" : "; ") + system_text(facts, one.system) +
-            concat(": ", to_string(one.reason), " after ", one.iterations, " iterations");
-    if (one.reason != StopReason::nan) text += format(", relative residual %.2e", one.relative_residual);
+    const Json& one = systems[k];
+    text += text_of(k == 0 ? "" : "; ", "system ", one.at("system"),
+                    one.contains("file") ? text_of(" (", one.at("file"), ")") : "", ": ", one.at("reason"),
+                    " after ", one.at("iterations"), " iterations");
+    if (one.at("reason") != "nan")
+      text += format(", relative residual %.2e", one.at("relative_residual").get<double>());
   }
   return text;
 }
 
 /// The systems of each reason: "rtol 99, max_iters 1"
-std::string reasons_text(const BatchedReport& result) {
+std::string reasons_text(const Json& reasons) {
   std::string text;
-  for (const auto& [reason, count] : result.reasons)
-    text += concat(text.empty() ? "" : ", ", to_string(reason), " ", count);
+  for (const auto& [reason, count] : reasons.items())
+    text += text_of(text.empty() ? "" : ", ", reason, " ", count);
   return text;
 }
 
-void print_histogram(const BatchedReport& result) {
-  if (result.histogram.size() < 2) return;
-  for (const auto& bin : result.histogram) {
-    const std::string end = bin.first == bin.last ? "" : concat(" to ", bin.last);
-    print_line(concat("  ", bin.first, end), concat(bin.systems, " systems"));
+void print_iterations(const Json& iterations) {
+  const Json& quartiles = iterations.at("quartiles");
+  print_line("  iterations", text_of(iterations.at("min"), " to ", iterations.at("max"),
+                                     format(", mean %.2f", iterations.at("mean").get<double>()),
+                                     ", quartiles ", quartiles[0], ", ", quartiles[1], ", ", quartiles[2]));
+  if (iterations.at("histogram").size() < 2) return;
+  for (const Json& bin : iterations.at("histogram")) {
+    const Json &first = bin.at("first"), &last = bin.at("last");
+    print_line(text_of("  ", first, first == last ? "" : text_of(" to ", last)),
+               text_of(bin.at("systems"), " systems"));
   }
 }
 
-void print_facts(const Settings& settings, const BatchFacts& facts) {
-  const BatchedReport& result = facts.result;
-  const Source& source = facts.source;
-  print_line("pattern", concat(source.name, ": ", source.num_rows, " rows, ", source.nnz, " entries",
-                               source.complex ? ", complex" : ""));
-  print_line("batch", concat(result.num_systems, " systems by ", settings.format, ", ready in ",
-                             seconds_text(source.seconds + facts.format_seconds)));
-  print_line("computed on", computed_on(1));
-  print_line("preconditioner", settings.precond + ": " + options_text(facts.precond_options));
-  print_line("  setup", seconds_text(facts.setup_seconds));
-  if (result.replaced_pivots > 0)
-    print_line("  breakdowns",
-               concat(result.replaced_pivots, " pivots of ", result.systems_with_replaced_pivots,
-                      " systems were zero, too small or not finite, and were replaced"));
-  print_line("solver", settings.solver + ": " + options_text(facts.solver_options));
-  print_line("  ended", concat(result.num_converged, " of ", result.num_systems, " systems converged (",
-                               reasons_text(result), ")"));
-  const auto& quartiles = result.quartiles;
-  print_line("  iterations",
-             format("%d to %d, mean %.2f, quartiles %d, %d, %d", result.min_iterations, result.max_iterations,
-                    result.mean_iterations, quartiles[0], quartiles[1], quartiles[2]));
-  print_histogram(result);
-  print_line("  slowest", ends_text(facts, result.slowest, 3));
-  if (!result.failures.empty())
-    print_line("  failed", ends_text(facts, result.failures, result.failures.size()));
-  print_line("  solve", seconds_text(facts.solve_seconds));
-  print_line("total", seconds_text(facts.setup_seconds + facts.solve_seconds));
+void print_batch(const Json& report, const OptionMap& solver_options, const OptionMap& precond_options) {
+  const Json &matrix = report.at("matrix"), &batch = report.at("batch"), &solver = report.at("solver"),
+             &precond = report.at("preconditioner"), &pivots = batch.at("replaced_pivots");
+  const double ready = matrix.at("seconds").get<double>() + batch.at("format_seconds").get<double>();
+  print_line("pattern", text_of(matrix.at("source"), ": ", matrix.at("rows"), " rows, ", matrix.at("nnz"),
+                                " entries", matrix.at("field") == "complex" ? ", complex" : ""));
+  print_line("batch", text_of(batch.at("systems"), " systems by ", batch.at("format"), ", ready in ",
+                              seconds_text(ready)));
+  print_environment(report);
+  print_line("preconditioner", text_of(precond.at("name"), ": ", options_text(precond_options)));
+  print_line("  setup", seconds_text(precond.at("setup_seconds")));
+  if (pivots.at("pivots") > 0)
+    print_line("  breakdowns", text_of(pivots.at("pivots"), " pivots of ", pivots.at("systems"),
+                                       " systems were zero, too small or not finite, and were replaced"));
+  print_line("solver", text_of(solver.at("name"), ": ", options_text(solver_options)));
+  print_line("  ended", text_of(batch.at("converged"), " of ", batch.at("systems"), " systems converged (",
+                                reasons_text(batch.at("reasons")), ")"));
+  print_iterations(batch.at("iterations"));
+  print_line("  slowest", ends_text(batch.at("slowest"), 3));
+  if (!batch.at("failures").empty())
+    print_line("  failed", ends_text(batch.at("failures"), batch.at("failures").size()));
+  print_line("  solve", seconds_text(solver.at("seconds")));
+  print_line("total", seconds_text(report.at("total_seconds")));
 }
 
 /// 4 where all that failed ran out of iterations, else 5.
-std::optional<Failure> failure_of_batch(const BatchFacts& facts) {
-  const BatchedReport& result = facts.result;
+std::optional<Failure> failure_of_batch(const BatchedReport& result, const Json& failures) {
   const std::int64_t failed = result.num_systems - result.num_converged;
   if (failed == 0) return std::nullopt;
   const auto slow = result.reasons.find(StopReason::max_iters);
   const bool only_slow = slow != result.reasons.end() && slow->second == failed;
   constexpr std::size_t named = 3;
-  std::string text = concat(failed, " of ", result.num_systems,
-                            " systems have no solution: ", ends_text(facts, result.failures, named));
+  std::string text =
+      text_of(failed, " of ", result.num_systems, " systems have no solution: ", ends_text(failures, named));
   if (failed > static_cast<std::int64_t>(named))
-    text += concat("; and ", failed - static_cast<std::int64_t>(named), " more");
+    text += text_of("; and ", failed - static_cast<std::int64_t>(named), " more");
   text += only_slow ? "; raise --max-iters, or choose a stronger --precond"
                     : "; choose another --solver or --precond, or look at these systems with 'prekond solve'";
   return Failure(only_slow ? not_converged : breakdown, text);
 }
 
 template <class Scalar>
-void batch(const Settings& settings, const BatchedOptions& options, const BatchInput& input,
+void batch(const Context& context, const BatchedOptions& options, const BatchInput& input,
            OutputFiles& files) {
-  const Space space;
-  BatchFacts facts;
-  facts.files = input.files;
+  const Settings& settings = context.settings;
   auto solver_names = option_names(true, settings.solver);
   solver_names.insert(solver_names.end(), {"rtol", "atol", "max_iters"});
-  facts.solver_options = in_force(options, solver_names);
-  facts.precond_options = in_force(options, option_names(false, settings.precond));
-  {
-    Progress progress(!settings.quiet);
-    const LoadedBatch<Scalar> loaded = load_batch<Scalar>(space, settings, input, progress);
-    facts.source = loaded.source;
-    with_format<Scalar>(settings, [&](const auto& convert) {
-      progress.phase("converting to " + settings.format);
-      const Kokkos::Timer timer;
-      const auto a = convert(space, loaded.a);
-      facts.format_seconds = timer.seconds();
-      progress.phase(settings.solver + " with " + settings.precond);
-      measure<Scalar>(space, settings, options, a.matrix, loaded.b, facts);
-    });
-  }
-  files.write_report(batch_report(facts, settings));
-  if (!settings.quiet) print_facts(settings, facts);
-  files.finish(failure_of_batch(facts));
+  const OptionMap solver_options = in_force(options, solver_names);
+  const OptionMap precond_options = in_force(options, option_names(false, settings.precond));
+  const LoadedBatch<Scalar> loaded = load_batch<Scalar>(context, input);
+  Json report = {{"prekond", environment(1)},
+                 {"matrix", loaded.matrix},
+                 {"rhs", settings.rhs},
+                 {"repeat", settings.repeat},
+                 {"batch", {{"values", settings.values}, {"format", settings.format}}},
+                 {"preconditioner", {{"name", settings.precond}, {"options", to_json(precond_options)}}},
+                 {"solver", {{"name", settings.solver}, {"options", to_json(solver_options)}}}};
+  BatchedReport result;
+  with_format<Scalar>(settings, [&](const auto& convert) {
+    context.progress.phase("converting to " + settings.format);
+    const Kokkos::Timer timer;
+    const auto a = convert(context.space, loaded.a);
+    report["batch"]["format_seconds"] = timer.seconds();
+    context.progress.phase(settings.solver + " with " + settings.precond);
+    result = measure<Scalar>(context, options, a.matrix, loaded.b, report);
+  });
+  report["batch"].update(result_json(input, result));
+  report["solver"]["converged"] = result.num_converged == result.num_systems;
+  context.progress.end();
+  files.write_report(report);
+  if (!settings.quiet) print_batch(report, solver_options, precond_options);
+  files.finish(failure_of_batch(result, report["batch"]["failures"]));
 }
 
 }  // namespace
@@ -254,14 +267,15 @@ void batch_command(const CommandLine& line, const Processes& processes, OutputFi
   processes.on_root([&] {
     // The command line is checked before the systems are read.
     const BatchedOptions options = options_of(settings);
-    with_format<double>(settings, [](const auto&) {});
     const KokkosSession session(line.kokkos);
     check_combination(settings, options);
     const BatchInput input = open_batch(settings);
+    Progress progress(!settings.quiet);
+    const Context context{settings, processes, progress};
     if (input.complex)
-      batch<Complex>(settings, options, input, files);
+      batch<Complex>(context, options, input, files);
     else
-      batch<double>(settings, options, input, files);
+      batch<double>(context, options, input, files);
   });
 }
 

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// The systems of `prekond batch`, which --pattern, --values, --generate and --rhs name, and their solution.
+/// The systems of `prekond batch`, which --pattern, --values, --generate and --rhs name.
 #include <prekond/batched/convert.hpp>
-#include <prekond/batched/result.hpp>
 
 #include <string>
 #include <vector>
@@ -35,7 +34,7 @@ struct BatchInput {
 /// A batch in the memory that is computed in.
 template <class Scalar>
 struct LoadedBatch {
-  Source source;  ///< of the pattern
+  Json matrix;  ///< of the pattern, as the report has it
   BatchedStorage<BatchedCsr<Scalar, Space>> a;
   MultiVector<Scalar, Space> b;
 };
@@ -50,20 +49,6 @@ std::vector<std::string> batch_inputs(const Settings& settings);
 /// Reads or generates the batch and its right-hand sides. \throws InputError naming the first file of another
 /// pattern, with its first row that differs
 template <class Scalar>
-LoadedBatch<Scalar> load_batch(const Space& space, const Settings& settings, const BatchInput& input,
-                               Progress& progress);
-
-/// The measurements of `prekond batch`. Times are medians over the repetitions.
-struct BatchFacts {
-  Source source;                   ///< of the pattern
-  std::vector<std::string> files;  ///< of the systems; none where they were generated
-  OptionMap solver_options;        ///< the values in force
-  OptionMap precond_options;       ///< likewise
-  BatchedReport result;
-  double format_seconds = 0;  ///< to bring the matrices into their format
-  double setup_seconds = 0;
-  double first_setup_seconds = 0;
-  double solve_seconds = 0;
-};
+LoadedBatch<Scalar> load_batch(const Context& context, const BatchInput& input);
 
 }  // namespace prekond::driver

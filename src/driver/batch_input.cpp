@@ -122,14 +122,14 @@ void check_pattern(const std::string& name, const HostMatrix<Scalar>& a, const s
                      ": " + why);
   };
   if (a.num_rows != model.num_rows || a.num_cols != model.num_cols)
-    refuse(concat(a.num_rows, " rows and ", a.num_cols, " columns, not ", model.num_rows));
+    refuse(text_of(a.num_rows, " rows and ", a.num_cols, " columns, not ", model.num_rows));
   for (std::int64_t i = 0; i < model.num_rows; ++i) {
     const auto columns = [i](const HostMatrix<Scalar>& m) {
       return std::pair(m.col_idxs.data() + m.row_ptrs(i), m.col_idxs.data() + m.row_ptrs(i + 1));
     };
     const auto [begin, end] = columns(a);
     const auto [first, last] = columns(model);
-    if (!std::equal(begin, end, first, last)) refuse(concat("row ", i, " (from 0) has other columns"));
+    if (!std::equal(begin, end, first, last)) refuse(text_of("row ", i, " (from 0) has other columns"));
   }
 }
 
@@ -148,13 +148,14 @@ struct RowSums {
 };
 
 template <class Scalar>
-MultiVector<Scalar, Space> make_rhs(const Space& space, const Settings& settings, const BatchInput& input,
+MultiVector<Scalar, Space> make_rhs(const Context& context, const BatchInput& input,
                                     const BatchedCsr<Scalar, Space>& a) {
+  const Space& space = context.space;
   const auto b =
       allocate<MultiVector<Scalar, Space>>(space, "prekond::driver::b", a.num_rows, a.num_systems());
-  if (settings.rhs == "ones") {
+  if (context.settings.rhs == "ones") {
     Kokkos::deep_copy(space, b, Scalar(1));
-  } else if (settings.rhs == "a_ones") {
+  } else if (context.settings.rhs == "a_ones") {
     Kokkos::parallel_for(
         "prekond::driver::row_sums",
         Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, a.num_rows * a.num_systems()),
@@ -172,40 +173,40 @@ MultiVector<Scalar, Space> make_rhs(const Space& space, const Settings& settings
 }
 
 template <class Scalar>
-void make_of_model(const Space& space, const Settings& settings, const ModelBatch& model, Progress& progress,
-                   LoadedBatch<Scalar>& batch) {
+void make_of_model(const Context& context, const ModelBatch& model, LoadedBatch<Scalar>& batch) {
   Settings one;
-  one.matrix = settings.pattern;
+  one.matrix = context.settings.pattern;
   one.generate = model.generate;
-  one.origins = settings.origins;
+  one.given = context.settings.given;
   MatrixInput file = open_matrix(one);
-  const Matrix<Scalar> a = load_matrix<Scalar>(space, one, file, progress, batch.source);
-  check_shape(batch.source);
-  batch.a =
-      perturbed_batch<Scalar, Space>(space, CsrView<Scalar, Space>(a), model.systems, model.perturbation);
+  Problem<Scalar> problem(one);
+  problem.load({one, context.processes, context.progress}, file);
+  problem.check_shape();
+  batch.matrix = problem.facts["matrix"];
+  batch.a = perturbed_batch<Scalar, Space>(context.space, CsrView<Scalar, Space>(problem.whole),
+                                           model.systems, model.perturbation);
 }
 
 template <class Scalar>
-void read_files(const Space& space, const Settings& settings, const std::vector<std::string>& files,
-                Progress& progress, LoadedBatch<Scalar>& batch) {
-  Source& source = batch.source;
-  source.name = settings.pattern.empty() ? files.front() : settings.pattern;
-  progress.phase("reading " + source.name);
-  const HostMatrix<Scalar> model = read_matrix_market<Scalar>(source.name);
-  source.num_rows = model.num_rows;
-  source.num_cols = model.num_cols;
-  source.nnz = model.nnz();
-  source.complex = is_complex<Scalar>;
-  check_shape(source);
+void read_files(const Context& context, const std::vector<std::string>& files, LoadedBatch<Scalar>& batch) {
+  const Settings& settings = context.settings;
+  const Space& space = context.space;
+  Problem<Scalar> problem(settings);
+  problem.name = settings.pattern.empty() ? files.front() : settings.pattern;
+  context.progress.phase("reading " + problem.name);
+  const HostMatrix<Scalar> model = read_matrix_market<Scalar>(problem.name);
+  problem.set_size(model.num_rows, model.num_cols, model.nnz(), 0);
+  problem.check_shape();
+  batch.matrix = problem.facts["matrix"];
   batch.a = batched_from_matrices<Scalar, Space>(space, {CsrView<Scalar, Space>(copy_to<Space>(model))});
-  batch.a.values = allocate<MultiVector<Scalar, Space>>(space, "prekond::driver::values", source.nnz,
+  batch.a.values = allocate<MultiVector<Scalar, Space>>(space, "prekond::driver::values", model.nnz(),
                                                         static_cast<std::int64_t>(files.size()));
   const auto values = Kokkos::create_mirror_view(batch.a.values);
-  progress.phase("reading " + settings.values);
+  context.progress.phase("reading " + settings.values);
   for (std::size_t s = 0; s < files.size(); ++s) {
     const HostMatrix<Scalar> a = read_matrix_market<Scalar>(files[s]);
-    check_pattern<Scalar>(files[s], a, source.name, model);
-    if (source.nnz > 0) std::copy_n(a.values.data(), a.values.extent(0), &values(0, s));
+    check_pattern<Scalar>(files[s], a, problem.name, model);
+    if (model.nnz() > 0) std::copy_n(a.values.data(), a.values.extent(0), &values(0, s));
   }
   Kokkos::deep_copy(space, batch.a.values, values);
   space.fence("prekond::driver::read_files");
@@ -217,15 +218,15 @@ void read_files(const Space& space, const Settings& settings, const std::vector<
 BatchInput open_batch(const Settings& settings) {
   BatchInput input;
   if (!settings.generate.empty()) {
-    at_origin(settings.origins, "generate", [&] {
+    at_origin(settings.given, "generate", [&] {
       input.model = parse_generate(settings.generate);
       input.complex = generates_complex(input.model.generate);
     });
   } else if (is_model(settings)) {
-    at_origin(settings.origins, "values", [&] { input.model = parse_perturb(settings); });
+    at_origin(settings.given, "values", [&] { input.model = parse_perturb(settings); });
     input.complex = is_complex_file(settings.pattern);
   } else {
-    at_origin(settings.origins, "values", [&] { input.files = files_of(settings.values); });
+    input.files = at_origin(settings.given, "values", [&] { return files_of(settings.values); });
     input.complex = is_complex_file(input.files.front()) ||
                     (!settings.pattern.empty() && is_complex_file(settings.pattern));
   }
@@ -246,21 +247,19 @@ std::vector<std::string> batch_inputs(const Settings& settings) {
 }
 
 template <class Scalar>
-LoadedBatch<Scalar> load_batch(const Space& space, const Settings& settings, const BatchInput& input,
-                               Progress& progress) {
+LoadedBatch<Scalar> load_batch(const Context& context, const BatchInput& input) {
   const Kokkos::Timer timer;
   LoadedBatch<Scalar> batch;
   if (input.files.empty())
-    make_of_model<Scalar>(space, settings, input.model, progress, batch);
+    make_of_model<Scalar>(context, input.model, batch);
   else
-    read_files<Scalar>(space, settings, input.files, progress, batch);
-  batch.b = make_rhs<Scalar>(space, settings, input, batch.a.matrix);
-  batch.source.seconds = timer.seconds();
+    read_files<Scalar>(context, input.files, batch);
+  batch.b = make_rhs<Scalar>(context, input, batch.a.matrix);
+  batch.matrix["seconds"] = timer.seconds();
   return batch;
 }
 
-template LoadedBatch<double> load_batch<double>(const Space&, const Settings&, const BatchInput&, Progress&);
-template LoadedBatch<Complex> load_batch<Complex>(const Space&, const Settings&, const BatchInput&,
-                                                  Progress&);
+template LoadedBatch<double> load_batch<double>(const Context&, const BatchInput&);
+template LoadedBatch<Complex> load_batch<Complex>(const Context&, const BatchInput&);
 
 }  // namespace prekond::driver

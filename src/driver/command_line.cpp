@@ -109,11 +109,11 @@ class Parser {
   void add_settings(const std::string& command, const std::string& summary, const std::string& example) {
     CLI::App* sub = m_app.add_subcommand(command, summary);
     for (const auto& key : setting_keys(command)) {
-      const auto keep = [this, name = key.name](const std::string& value) { m_written.keys[name] = value; };
+      const auto keep = [this, name = key.name](const std::string& value) { m_written[name] = {value}; };
       if (key.placeholder.empty()) {
         sub->add_flag_callback(
             key.name == "quiet" ? "-q,--quiet" : option_name(key.name),
-            [this, name = key.name] { m_written.keys[name] = true; }, key.doc);
+            [this, name = key.name] { m_written[name] = {true}; }, key.doc);
       } else if (!key.bare.empty()) {
         sub->add_flag(option_name(key.name) + "{" + key.bare + "}", m_flag_value, key.doc)
             ->each(keep)
@@ -126,22 +126,21 @@ class Parser {
       }
     }
     if (takes_solver_options(command)) {
-      add_pairs(sub, "-s,--solver-options", "-s", m_written.solver_options, "options of the solver");
+      add_pairs(sub, "-s", "solver", "options of the solver");
       sub->add_option("--config", m_config, "a JSON file of the same keys; the command line wins")
           ->option_text("FILE.json");
     }
-    if (takes_precond_options(command))
-      add_pairs(sub, "-p,--precond-options", "-p", m_written.precond_options,
-                "options of the preconditioner");
+    if (takes_precond_options(command)) add_pairs(sub, "-p", "precond", "options of the preconditioner");
     sub->footer("Example: " + example + "\n" + exit_codes);
   }
 
-  void add_pairs(CLI::App* sub, const std::string& names, const std::string& flag, OptionMap& options,
-                 const std::string& doc) {
-    const auto keep = [&options, flag](const std::vector<std::string>& pairs) {
+  void add_pairs(CLI::App* sub, const std::string& flag, const std::string& method, const std::string& doc) {
+    const auto keep = [this, flag, method](const std::vector<std::string>& pairs) {
+      OptionMap options;
       for (const auto& pair : pairs) add_pair(options, pair, flag);
+      for (const auto& [name, value] : options) m_written[method + "_options." + name] = {value};
     };
-    sub->add_option_function<std::vector<std::string>>(names, keep, doc)
+    sub->add_option_function<std::vector<std::string>>(flag + ",--" + method + "-options", keep, doc)
         ->allow_extra_args(false)
         ->option_text("key=value ...");
   }
@@ -157,7 +156,7 @@ class Parser {
 
   void add_generate() {
     CLI::App* sub = m_app.add_subcommand("generate", "Write the matrix of a model problem.");
-    sub->add_option("SPEC", m_result.spec, "the model problem ('prekond list generators')")
+    sub->add_option("SPEC", m_result.settings.generate, "the model problem ('prekond list generators')")
         ->option_text("NAME:SIZE[,key=value...]")
         ->required();
     sub->add_option("-o,--output", m_result.output,
@@ -165,7 +164,7 @@ class Parser {
         ->option_text("FILE.mtx[.gz]")
         ->required();
     sub->add_flag_callback(
-        "-q,--quiet", [this] { m_quiet = true; }, "print nothing but errors");
+        "-q,--quiet", [this] { m_result.settings.quiet = true; }, "print nothing but errors");
     sub->footer("Example: prekond generate elasticity3d:20,contrast=100 -o elasticity.mtx.gz");
   }
 
@@ -176,7 +175,6 @@ class Parser {
 
   void finish() {
     m_result.command = command();
-    m_result.settings.quiet = m_quiet;
     if (m_result.command == "list" || m_result.command == "generate") return;
     if (!m_config.empty()) m_written = laid_over(m_written, read_config(m_config, m_result.command));
     m_result.settings = to_settings(m_written, m_result.command);
@@ -218,7 +216,6 @@ class Parser {
   std::string m_config;
   std::string m_flag_value;  ///< where the value of a flag goes that may have one
   std::string m_first;       ///< the argument that should be a command
-  bool m_quiet = false;
 };
 
 }  // namespace

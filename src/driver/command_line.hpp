@@ -12,12 +12,11 @@ struct CommandLine {
   std::string command;  ///< "solve", ..., or "kokkos-help"; empty where `text` answers
   std::string text;     ///< the text of --help or --version
 
-  Settings settings;  ///< of solve, compare, info and batch; `quiet` also of generate
+  Settings settings;  ///< of solve, compare, info and batch; `generate` and `quiet` also of generate
 
   std::string kind;  ///< list: "preconditioners", "solvers", "generators" or empty, all of them
   std::string name;  ///< list: one of them, or empty
 
-  std::string spec;    ///< generate: NAME:SIZE[,key=value...]
   std::string output;  ///< generate: the file
 
   std::vector<std::string> kokkos;  ///< Kokkos's own flags, unchecked

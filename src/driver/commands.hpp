@@ -15,6 +15,6 @@ void compare_command(const CommandLine& line, const Processes& processes, Output
 void info_command(const CommandLine& line, const Processes& processes, OutputFiles& files);
 void batch_command(const CommandLine& line, const Processes& processes, OutputFiles& files);
 void list_command(const CommandLine& line);
-void generate_command(const CommandLine& line);
+void generate_command(const CommandLine& line, const Processes& processes);
 
 }  // namespace prekond::driver

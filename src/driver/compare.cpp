@@ -6,35 +6,26 @@
 
 #include "commands.hpp"
 #include "measured_solve.hpp"
+#include "ordering.hpp"
 #include "report.hpp"
-#include "text.hpp"
+#include "summary.hpp"
 
 namespace prekond::driver {
 namespace {
 
-/// The needs of all methods, which have one solver, and one order for all rows of the table.
-template <class Scalar>
-MethodNeeds needs_of(const std::vector<Method<Scalar>>& methods) {
-  MethodNeeds needs;
-  for (const auto& method : methods) {
-    needs.factors_in_order |= method.precond_properties.factors_in_order;
-    if (method.precond_properties.needs_spd) needs.check = SpdCheck::report;
-  }
-  if (methods.front().solver_properties.needs_spd) needs.check = SpdCheck::require;
-  return needs;
-}
-
-/// The rows of the table, their reports, and the failures.
+/// The rows of the table and the failures.
 class Table {
  public:
   explicit Table(std::size_t num_rows) : m_num_rows(num_rows) {}
 
-  void add(const ProblemFacts& problem, const MethodFacts& method, const Measurements& o) {
-    add_failure(method.label, exit_code(o.solve), to_string(o.solve.reason));
-    m_cells.push_back({method.label, format("%.4f", o.setup_seconds), concat(o.solve.iterations),
-                       format("%.4f", o.solve.seconds), format("%.4f", o.setup_seconds + o.solve.seconds),
-                       format("%.3f", density(problem, o)),
-                       to_string(o.solve.reason) + (o.solve.converged ? "" : " (not converged)")});
+  void add(const MethodFacts& method, const SolveResult& result, const Json& report) {
+    const Json &precond = report.at("preconditioner"), &solver = report.at("solver");
+    add_failure(method.label, exit_code(result), to_string(result.reason));
+    const auto seconds = [](const Json& value) { return format("%.4f", value.get<double>()); };
+    m_cells.push_back({method.label, seconds(precond.at("setup_seconds")), text_of(result.iterations),
+                       seconds(solver.at("seconds")), seconds(report.at("total_seconds")),
+                       format("%.3f", precond.at("density").get<double>()),
+                       to_string(result.reason) + (result.converged ? "" : " (not converged)")});
   }
   void add(const MethodFacts& method, const Failure& error) {
     add_failure(method.label, error.code(), error.what());
@@ -46,8 +37,8 @@ class Table {
   /// The largest exit code of the rows, with the reasons of all that have no solution.
   std::optional<Failure> failure() const {
     if (m_failed == 0) return std::nullopt;
-    return Failure(m_worst, concat(m_failed, " of ", m_num_rows,
-                                   " preconditioners did not lead to a solution: ", m_failures));
+    return Failure(m_worst, text_of(m_failed, " of ", m_num_rows,
+                                    " preconditioners did not lead to a solution: ", m_failures));
   }
 
  private:
@@ -65,54 +56,54 @@ class Table {
   std::string m_failures;
 };
 
-std::string title_of(const Processes& processes, const ProblemFacts& problem, const Settings& settings) {
-  std::string title =
-      concat(problem.source.name, ": ", problem.source.num_rows, " rows, ", problem.source.nnz, " entries; ",
-             settings.solver, ", rtol ", settings.stopping.rtol, "\n");
-  if (problem.match.is_asked()) title += "match " + match_text(problem.match) + "\n";
-  if (problem.order.is_asked()) title += "order " + order_text(problem.order) + "\n";
-  if (!processes.is_serial()) title += distribution_text(problem.distribution) + "\n";
-  return title;
+void print_title(const Json& row, const Settings& settings) {
+  const Json& matrix = row.at("matrix");
+  std::printf("%s\n", text_of(matrix.at("source"), ": ", matrix.at("rows"), " rows, ", matrix.at("nnz"),
+                              " entries; ", settings.solver, ", rtol ", settings.stopping.rtol)
+                          .c_str());
+  for (const auto& [name, text] : order_texts(row)) std::printf("%s %s\n", name.c_str(), text.c_str());
+  if (row.at("prekond").at("processes") > 1) std::printf("%s\n", distribution_text(row).c_str());
+  std::printf("\n");
+}
+
+/// Collective. A row of the table. With a solver for all matrices, only the rows whose preconditioner is not
+/// must refuse this one.
+template <class Scalar>
+Json compared(const Context& context, const Problem<Scalar>& problem, const Method<Scalar>& method,
+              Table& table) {
+  try {
+    context.processes.on_root([&] {
+      if (method.precond_properties.needs_spd && !problem.not_spd.empty()) throw InputError(problem.not_spd);
+    });
+    Outcome<Scalar> outcome = measured_solve<Scalar>(context, problem, method);
+    if (context.processes.is_root()) table.add(method, outcome.solve, outcome.report);
+    return outcome.report;
+  } catch (...) {
+    // The others have their turn, unless only this process knows of the failure.
+    const Failure failure = failure_of(std::current_exception());
+    if (!failure.is_agreed() && !context.processes.is_serial()) throw;
+    table.add(method, failure);
+    Json report = frame(context, problem.facts, method);
+    report["error"] = failure.what();
+    return report;
+  }
 }
 
 template <class Scalar>
-void compare(const Processes& processes, const Settings& settings, const std::vector<Method<Scalar>>& methods,
-             const Devices* devices, MatrixInput& input, OutputFiles& files) {
-  const Space space;
+void compare(const Context& context, const std::vector<Method<Scalar>>& methods, MatrixInput& input,
+             OutputFiles& files) {
+  const Problem<Scalar> problem = make_problem<Scalar>(context, needs_of(methods), input);
   Json reports = Json::array();
   Table table(methods.size());
-  std::string title;
-  {
-    Progress progress(!settings.quiet && processes.is_root());
-    const Problem<Scalar> problem =
-        make_problem<Scalar>(space, processes, settings, input, needs_of<Scalar>(methods), progress);
-    title = title_of(processes, problem, settings);
-    for (std::size_t k = 0; k < methods.size(); ++k) {
-      const Method<Scalar>& method = methods[k];
-      progress.row(k + 1, methods.size(), method.label);
-      try {
-        // With a solver for all matrices, only the rows whose preconditioner is not must refuse this one.
-        processes.on_root([&] {
-          if (method.precond_properties.needs_spd && !problem.not_spd.empty())
-            throw InputError(problem.not_spd);
-        });
-        const Outcome<Scalar> outcome =
-            measured_solve<Scalar>(space, processes, problem, method, settings, devices, progress);
-        table.add(problem, method, outcome);
-        reports.push_back(run_report(processes, problem, method, settings, outcome));
-      } catch (...) {
-        // The others have their turn, unless only this process knows of the failure.
-        const Failure failure = failure_of(std::current_exception());
-        if (!failure.is_agreed() && !processes.is_serial()) throw;
-        table.add(method, failure);
-        reports.push_back(failed_report(processes, problem, method, settings, failure.what()));
-      }
-    }
+  for (std::size_t k = 0; k < methods.size(); ++k) {
+    context.progress.row(k + 1, methods.size(), methods[k].label);
+    reports.push_back(compared(context, problem, methods[k], table));
   }
-  processes.on_root([&] {
+  context.processes.on_root([&] {
+    context.progress.end();
     files.write_report(reports);
-    if (!settings.quiet) {
-      std::printf("%s\n", title.c_str());
+    if (!context.settings.quiet) {
+      print_title(reports.front(), context.settings);
       table.print();
     }
     files.finish(table.failure());
@@ -122,8 +113,8 @@ void compare(const Processes& processes, const Settings& settings, const std::ve
 }  // namespace
 
 void compare_command(const CommandLine& line, const Processes& processes, OutputFiles& files) {
-  with_methods(line, processes, [&](const auto& methods, const Devices* devices, MatrixInput& input) {
-    compare(processes, line.settings, methods, devices, input, files);
+  with_methods(line, processes, [&](const Context& context, const auto& methods, MatrixInput& input) {
+    compare(context, methods, input, files);
   });
 }
 

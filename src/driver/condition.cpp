@@ -3,11 +3,9 @@
 #include "condition.hpp"
 
 #include <prekond/core/error.hpp>
-
-#include <cmath>
+#include <prekond/krylov/lanczos.hpp>
 
 #include "problem.hpp"
-#include "text.hpp"
 
 namespace prekond::driver {
 namespace {
@@ -47,68 +45,66 @@ void check_condition_of(const std::string& matrix, bool symmetric) {
 }
 
 template <class Scalar>
-Condition measure_condition(const Space& space, const Operator<Scalar, Space>& a,
-                            const Preconditioner<Scalar, Space>* m, const Reducer<Scalar, Space>& reducer,
-                            double most_rows) {
-  Condition condition;
-  condition.precond = m ? m->name() : "none";
-  condition.full = (m ? 2 : 1) * most_steps * most_rows * sizeof(Scalar) <= most_bytes;
+Json measure_condition(const Context& context, const Operator<Scalar, Space>& a,
+                       const Preconditioner<Scalar, Space>* m, const Reducer<Scalar, Space>& reducer,
+                       double most_rows) {
+  const bool is_full = (m ? 2 : 1) * most_steps * most_rows * sizeof(Scalar) <= most_bytes;
   LanczosOptions options;
   options.steps = most_steps;
   options.tolerance = tolerance;
-  options.reorthogonalization = condition.full ? Reorthogonalization::full : Reorthogonalization::local;
+  options.reorthogonalization = is_full ? Reorthogonalization::full : Reorthogonalization::local;
   Kokkos::fence("prekond::driver::condition");
   const Kokkos::Timer timer;
-  condition.found = lanczos<Scalar, Space>(space, a, m, options, reducer);
-  condition.seconds = timer.seconds();
-  return condition;
+  const LanczosResult found = lanczos<Scalar, Space>(context.space, a, m, options, reducer);
+  Json facts = {{"preconditioner", m ? m->name() : "none"}, {"scaled", context.settings.scale}};
+  for (const char* key :
+       {"smallest", "smallest_bound", "largest", "largest_bound", "condition", "positive_definite"})
+    facts[key] = nullptr;
+  // There is no number where the method has shown nothing, or that it was not for M or A.
+  if (found.steps > 0 && found.reason != LanczosEnd::preconditioner_not_spd &&
+      found.reason != LanczosEnd::nan) {
+    facts.update({{"smallest", found.smallest.value},
+                  {"smallest_bound", found.smallest.bound},
+                  {"largest", found.largest.value},
+                  {"largest_bound", found.largest.bound},
+                  {"positive_definite", found.positive_definite}});
+    if (found.positive_definite) facts["condition"] = found.condition;
+  }
+  facts.update(
+      {{"steps", found.steps},
+       {"reorthogonalization", is_full ? "full" : "local"},
+       {"converged", found.reason == LanczosEnd::tolerance || found.reason == LanczosEnd::invariant_subspace},
+       {"reason", to_string(found.reason)},
+       {"seconds", timer.seconds()}});
+  return facts;
 }
 
-void print_condition(const Condition& condition) {
-  const LanczosResult& found = condition.found;
-  const std::string what =
-      std::string(condition.precond == "none" ? "of A" : "of M^-1 A") + (condition.scaled ? ", scaled" : "");
-  const std::string how =
-      format("%d Lanczos steps%s, %s (%s), %s", found.steps, condition.full ? ", all vectors kept" : "",
-             condition.converged() ? "converged" : "NOT CONVERGED", to_string(found.reason).c_str(),
-             seconds_text(condition.seconds).c_str());
-  if (!condition.known()) return print_line("condition", what + ": unknown; " + how);
-  const std::string number = found.positive_definite
-                                 ? format("%s%.4g", condition.converged() ? "" : "at least ", found.condition)
-                                 : std::string("not positive definite");
-  print_line("condition",
-             what + ": " + number +
-                 format("; eigenvalues from %.6g (within %.1e) to %.6g (within %.1e); ", found.smallest.value,
-                        found.smallest.bound, found.largest.value, found.largest.bound) +
-                 how);
+void print_condition(const Json& report) {
+  if (!report.contains("condition")) return;
+  const Json& found = report.at("condition");
+  const bool is_converged = found.at("converged");
+  std::string text = found.at("preconditioner") == "none" ? "of A" : "of M^-1 A";
+  text += found.at("scaled") ? ", scaled: " : ": ";
+  if (found.at("positive_definite").is_null())
+    text += "unknown";
+  else if (!found.at("positive_definite"))
+    text += "not positive definite";
+  else
+    text += format("%s%.4g", is_converged ? "" : "at least ", found.at("condition").get<double>());
+  if (found.at("smallest").is_number())
+    text += format("; eigenvalues from %.6g (within %.1e) to %.6g (within %.1e)",
+                   found.at("smallest").get<double>(), found.at("smallest_bound").get<double>(),
+                   found.at("largest").get<double>(), found.at("largest_bound").get<double>());
+  print_line("condition", text_of(text, "; ", found.at("steps"), " Lanczos steps",
+                                  found.at("reorthogonalization") == "full" ? ", all vectors kept" : "",
+                                  is_converged ? ", converged (" : ", NOT CONVERGED (", found.at("reason"),
+                                  "), ", seconds_text(found.at("seconds"))));
 }
 
-nlohmann::ordered_json condition_json(const Condition& condition) {
-  const LanczosResult& found = condition.found;
-  const bool known = condition.known();
-  const auto value = [&](double x) {
-    return known ? nlohmann::ordered_json(x) : nlohmann::ordered_json(nullptr);
-  };
-  return {{"preconditioner", condition.precond},
-          {"scaled", condition.scaled},
-          {"smallest", value(found.smallest.value)},
-          {"smallest_bound", value(found.smallest.bound)},
-          {"largest", value(found.largest.value)},
-          {"largest_bound", value(found.largest.bound)},
-          {"condition", value(found.positive_definite ? found.condition : NAN)},
-          {"positive_definite",
-           known ? nlohmann::ordered_json(found.positive_definite) : nlohmann::ordered_json(nullptr)},
-          {"steps", found.steps},
-          {"reorthogonalization", condition.full ? "full" : "local"},
-          {"converged", condition.converged()},
-          {"reason", to_string(found.reason)},
-          {"seconds", condition.seconds}};
-}
-
-#define PREKOND_DRIVER_CONDITION(Scalar)                                                     \
-  template Condition measure_condition<Scalar>(const Space&, const Operator<Scalar, Space>&, \
-                                               const Preconditioner<Scalar, Space>*,         \
-                                               const Reducer<Scalar, Space>&, double);
+#define PREKOND_DRIVER_CONDITION(Scalar)                                                  \
+  template Json measure_condition<Scalar>(const Context&, const Operator<Scalar, Space>&, \
+                                          const Preconditioner<Scalar, Space>*,           \
+                                          const Reducer<Scalar, Space>&, double);
 PREKOND_DRIVER_CONDITION(double)
 PREKOND_DRIVER_CONDITION(Complex)
 

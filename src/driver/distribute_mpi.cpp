@@ -3,7 +3,6 @@
 
 // The rows of a problem as a matrix of Tpetra.
 #include <prekond/adapters/tpetra_distributed.hpp>
-#include <prekond/matrix/spmv.hpp>
 #include "distributed/row_partition.hpp"
 
 #include <Teuchos_DefaultMpiComm.hpp>
@@ -80,27 +79,6 @@ LocalTpetraMatrix local_matrix(const HostRows& rows, std::size_t num_cols) {
                            static_cast<LocalOrdinal>(num_cols), rows.col_idxs.extent(0), vals, ptrs, idxs);
 }
 
-/// A copy on the host that may be changed.
-template <class View>
-auto host_copy(const View& from) {
-  const HostRows::view<typename View::non_const_value_type> to(
-      Kokkos::view_alloc(Kokkos::WithoutInitializing, "prekond::driver::host_copy"), from.extent(0));
-  Kokkos::deep_copy(to, from);
-  return to;
-}
-
-/// A*1 on the rows, whose columns are those of the whole matrix: sums in the order in which one process has
-/// the entries.
-Vector<double, Space> times_ones(const Space& space, const HostRows& rows) {
-  const auto a = copy_to<Space>(rows);
-  const auto ones = allocate<Vector<double, Space>>(space, "prekond::driver::ones", rows.num_cols);
-  const auto b = allocate<Vector<double, Space>>(space, "prekond::driver::b", rows.num_rows);
-  Kokkos::deep_copy(space, ones, 1.0);
-  spmv<double, Space>(space, 1.0, a, as_multivector(ones), 0.0, as_multivector(b));
-  space.fence("prekond::driver::a_ones");  // before `ones` goes away
-  return b;
-}
-
 Teuchos::RCP<const Map> map_of(const std::vector<int>& numbers, const std::vector<int>& others,
                                const Teuchos::RCP<const Comm>& comm) {
   std::vector<GlobalOrdinal> all(numbers.begin(), numbers.end());
@@ -126,29 +104,14 @@ std::int64_t count_neighbors(const std::vector<int>& parts, const RowPartition& 
   return std::count(is_one.begin(), is_one.end(), 1);
 }
 
-/// Collective. Sums and extremes of all processes.
-DistributionFacts facts_of_all(const Processes& processes, const DistributionFacts& own) {
-  const auto most = [&](std::int64_t value) { return -processes.min(-value); };
-  DistributionFacts all = own;
-  all.ranks = processes.size();
-  all.cut_entries = processes.sum(own.cut_entries);
-  all.exchanged_entries = processes.sum(own.exchanged_entries);
-  all.most_entries = most(own.most_entries);
-  all.most_rows = most(own.most_rows);
-  all.fewest_rows = processes.min(own.fewest_rows);
-  all.most_neighbors = most(own.most_neighbors);
-  all.seconds = processes.max(own.seconds);
-  return all;
-}
-
 Teuchos::RCP<const Comm> all_processes() {
   return Teuchos::rcp(new Teuchos::MpiComm<int>(MPI_COMM_WORLD));
 }
 
 }  // namespace
 
-void distribute(const Space& space, const Processes& processes, const PartitionChoice& choice, RowBlock block,
-                bool with_sums, Problem<double>& problem) {
+void distribute(const Space& space, const Processes& processes, const PartitionChoice& choice,
+                NumberedRows block, bool with_sums, Problem<double>& problem) {
   processes.collective([&] {
     if (block.rows.num_cols > static_cast<std::int64_t>(std::numeric_limits<GlobalOrdinal>::max()))
       throw InputError("the matrix has " + std::to_string(block.rows.num_cols) +
@@ -158,15 +121,12 @@ void distribute(const Space& space, const Processes& processes, const PartitionC
   const RowPartition blocks{block.rows.num_cols, processes.size()};
   const std::vector<int> parts = find_parts(processes, choice, block);
   NumberedRows own = send_rows(processes, parts, std::move(block));
-  DistributionFacts facts;
-  facts.partition = choice.name;
-  facts.most_rows = facts.fewest_rows = own.rows.num_rows;
-  facts.most_entries = own.rows.nnz();
-  facts.seconds = timer.seconds();
-  if (with_sums) problem.b = times_ones(space, own.rows);
+  PartFacts facts{.rows = own.rows.num_rows, .entries = own.rows.nnz(), .seconds = timer.seconds()};
+  // Sums in the order in which one process has the entries.
+  if (with_sums) problem.b = times_ones<double>(space, copy_to<Space>(own.rows));
   const std::vector<int> foreign = renumber(own, facts.cut_entries);
   facts.exchanged_entries = static_cast<std::int64_t>(foreign.size());
-  facts.most_neighbors = count_neighbors(parts, blocks, foreign);
+  facts.neighbors = count_neighbors(parts, blocks, foreign);
   const LocalTpetraMatrix local = local_matrix(own.rows, own.numbers.size() + foreign.size());
   const Teuchos::RCP<const Comm> comm = all_processes();
   const auto rows = row_map(choice, own, comm);
@@ -177,22 +137,10 @@ void distribute(const Space& space, const Processes& processes, const PartitionC
                                                                                                      matrix);
   problem.rows = a->rows().view();
   problem.distributed = std::move(a);
-  problem.distribution = facts_of_all(processes, facts);
+  problem.facts["distribution"] = distribution_facts(processes, choice.name, facts);
 }
 
-void distribute_whole(const Space& space, const Processes& processes, const PartitionChoice& choice,
-                      Problem<double>& problem) {
-  RowBlock block;
-  block.rows.num_cols = -processes.min(-problem.whole.num_rows);
-  if (processes.is_root()) {
-    block.rows = {problem.whole.num_rows, problem.whole.num_cols, host_copy(problem.whole.row_ptrs),
-                  host_copy(problem.whole.col_idxs), host_copy(problem.whole.values)};
-  }
-  problem.whole = {};
-  distribute(space, processes, choice, std::move(block), false, problem);
-}
-
-Report report_of_all(const Processes& /*processes*/, const Problem<double>& problem, const Report& own) {
+Report report_of_all(const Problem<double>& problem, const Report& own) {
   const std::int64_t first = own.breakdowns.first_row;
   return tpetra::merged_report(*all_processes(), own,
                                first < 0 ? -1 : problem.distributed->global_number(first));

@@ -7,35 +7,31 @@
 #include "atomic_file.hpp"
 #include "commands.hpp"
 #include "problem.hpp"
-#include "text.hpp"
 
 namespace prekond::driver {
 namespace {
 
 template <class Scalar>
-void generate_as(const CommandLine& line) {
+void generate_as(const CommandLine& line, const Processes& processes) {
   const KokkosSession session(line.kokkos);
-  const Space space;
-  Settings settings;
-  settings.generate = line.spec;
-  Source source;
-  bool symmetric = false;
-  {
-    Progress progress(!line.settings.quiet);
-    MatrixInput nothing;
-    const Matrix<Scalar> a = load_matrix<Scalar>(space, settings, nothing, progress, source);
-    const MatrixStatistics measured = statistics<Scalar, Space>(space, a);
-    // Symmetric storage is for what it reproduces to the last bit.
-    symmetric = measured.symmetric_pattern && measured.symmetric_values && measured.max_asymmetry == 0;
-    progress.phase("writing " + line.output);
-    const MatrixMarketWriteOptions options{symmetric && !is_complex<Scalar>, "prekond generate " + line.spec,
-                                           symmetric && is_complex<Scalar>};
-    write_file(line.output, [&](const std::string& path) {
-      write_matrix_market(path, copy_to<Kokkos::HostSpace>(a), options);
-    });
-  }
+  Progress progress(!line.settings.quiet);
+  const Context context{line.settings, processes, progress};
+  Problem<Scalar> problem(line.settings);
+  MatrixInput nothing;
+  problem.load(context, nothing);
+  const MatrixStatistics measured = statistics<Scalar, Space>(context.space, problem.whole);
+  // Symmetric storage is for what it reproduces to the last bit.
+  const bool symmetric =
+      measured.symmetric_pattern && measured.symmetric_values && measured.max_asymmetry == 0;
+  progress.phase("writing " + line.output);
+  const MatrixMarketWriteOptions options{symmetric && !is_complex<Scalar>, "prekond generate " + problem.name,
+                                         symmetric && is_complex<Scalar>};
+  write_file(line.output, [&](const std::string& path) {
+    write_matrix_market(path, copy_to<Kokkos::HostSpace>(problem.whole), options);
+  });
+  progress.end();
   if (line.settings.quiet) return;
-  print_line("matrix", concat(source.name, ": ", source.num_rows, " rows, ", source.nnz, " entries"));
+  print_line("matrix", text_of(problem.name, ": ", problem.num_rows, " rows, ", problem.nnz, " entries"));
   print_line("written to", line.output + (!symmetric           ? ""
                                           : is_complex<Scalar> ? " (hermitian storage: the lower triangle)"
                                                                : " (symmetric storage: the lower triangle)"));
@@ -43,12 +39,12 @@ void generate_as(const CommandLine& line) {
 
 }  // namespace
 
-void generate_command(const CommandLine& line) {
+void generate_command(const CommandLine& line, const Processes& processes) {
   check_writable(line.output);
-  if (generates_complex(line.spec))
-    generate_as<Complex>(line);
+  if (generates_complex(line.settings.generate))
+    generate_as<Complex>(line, processes);
   else
-    generate_as<double>(line);
+    generate_as<double>(line, processes);
 }
 
 }  // namespace prekond::driver

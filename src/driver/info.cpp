@@ -4,129 +4,140 @@
 #include <prekond/matrix/spmv.hpp>
 #include <prekond/matrix/statistics.hpp>
 
-#include <optional>
-
 #include "commands.hpp"
 #include "condition.hpp"
 #include "method.hpp"
+#include "ordering.hpp"
 #include "report.hpp"
-#include "text.hpp"
 
 namespace prekond::driver {
 namespace {
 
-void print_statistics(const ProblemFacts& problem, std::int64_t bytes, const MatrixStatistics& s) {
-  const OrderStatistics& order = problem.order.before;
-  print_line("matrix", problem.source.name +
-                           (problem.source.complex ? ", complex: symmetric is said of conjugates" : ""));
-  print_line("size",
-             concat(s.num_rows, " rows, ", s.num_cols, " columns, ", s.nnz, " entries, ", bytes_text(bytes)));
-  print_line("row lengths", concat(s.row_length_min, " to ", s.row_length_max,
-                                   format(", mean %.2f, ", s.row_length_mean), s.empty_rows, " empty rows"));
-  const auto yes_no = [](bool is_so) { return is_so ? "yes" : "no"; };
-  print_line("symmetry",
-             concat("pattern ", yes_no(s.symmetric_pattern), ", values ", yes_no(s.symmetric_values),
-                    format(", largest asymmetry %.3g", s.max_asymmetry)));
-  print_line("diagonal",
-             concat(s.diagonal_positive, " positive, ", s.diagonal_negative, " negative, ", s.diagonal_zero,
-                    " zero, ", s.diagonal_missing,
-                    format(" missing; |a_ii| from %.4g to %.4g", s.diagonal_min_abs, s.diagonal_max_abs)));
-  print_line("bandwidth",
-             concat("lower ", s.lower_bandwidth, ", upper ", s.upper_bandwidth, "; profile ", order.profile));
-  print_line("levels", concat(order.levels, " of the lower triangle"));
-  if (problem.match.is_asked()) print_line("match", match_text(problem.match));
-  if (problem.order.is_asked()) print_line("order", order_text(problem.order));
-  print_line("dominance", concat(s.diagonally_dominant_rows, " rows are diagonally dominant"));
-  print_line("norms", format("Frobenius %.6g, largest |a_ij| %.6g", s.frobenius_norm, s.max_abs));
+Json advice_json(const FormatAdvice& advice) {
+  return {{"format", to_string(advice.format)}, {"reason", advice.reason},
+          {"csr_bytes", advice.csr_bytes},      {"sell_bytes", advice.sell_bytes},
+          {"dia_bytes", advice.dia_bytes},      {"diagonals", advice.num_diagonals}};
 }
 
-/// The rule by which --spmv auto chooses, and the sizes that it goes by.
-void print_advice(const FormatAdvice& advice) {
+Json statistics_json(const MatrixStatistics& s) {
+  return {{"symmetric", s.symmetric_values},
+          {"row_length",
+           {{"min", s.row_length_min},
+            {"max", s.row_length_max},
+            {"mean", s.row_length_mean},
+            {"empty", s.empty_rows}}},
+          {"symmetric_pattern", s.symmetric_pattern},
+          {"max_asymmetry", s.max_asymmetry},
+          {"diagonal",
+           {{"missing", s.diagonal_missing},
+            {"zero", s.diagonal_zero},
+            {"negative", s.diagonal_negative},
+            {"positive", s.diagonal_positive},
+            {"min_abs", s.diagonal_min_abs},
+            {"max_abs", s.diagonal_max_abs}}},
+          {"bandwidth", {{"lower", s.lower_bandwidth}, {"upper", s.upper_bandwidth}}},
+          {"diagonally_dominant_rows", s.diagonally_dominant_rows},
+          {"frobenius_norm", s.frobenius_norm},
+          {"max_abs", s.max_abs}};
+}
+
+void print_info(const Json& report, std::int64_t bytes) {
+  const Json& matrix = report.at("matrix");
+  const auto number = [](const Json& value) { return value.get<double>(); };
+  const auto yes_no = [](const Json& is_so) { return is_so ? "yes" : "no"; };
+  print_line("matrix",
+             text_of(matrix.at("source"),
+                     matrix.at("field") == "complex" ? ", complex: symmetric is said of conjugates" : ""));
+  print_line("size", text_of(matrix.at("rows"), " rows, ", matrix.at("cols"), " columns, ", matrix.at("nnz"),
+                             " entries, ", bytes_text(bytes)));
+  const Json& length = matrix.at("row_length");
+  print_line("row lengths",
+             text_of(length.at("min"), " to ", length.at("max"),
+                     format(", mean %.2f, ", number(length.at("mean"))), length.at("empty"), " empty rows"));
+  print_line("symmetry", text_of("pattern ", yes_no(matrix.at("symmetric_pattern")), ", values ",
+                                 yes_no(matrix.at("symmetric")),
+                                 format(", largest asymmetry %.3g", number(matrix.at("max_asymmetry")))));
+  const Json& diagonal = matrix.at("diagonal");
+  print_line("diagonal", text_of(diagonal.at("positive"), " positive, ", diagonal.at("negative"),
+                                 " negative, ", diagonal.at("zero"), " zero, ", diagonal.at("missing"),
+                                 format(" missing; |a_ii| from %.4g to %.4g", number(diagonal.at("min_abs")),
+                                        number(diagonal.at("max_abs")))));
+  print_line("bandwidth", text_of("lower ", matrix.at("bandwidth").at("lower"), ", upper ",
+                                  matrix.at("bandwidth").at("upper"), "; profile ", matrix.at("profile")));
+  print_line("levels", text_of(matrix.at("levels"), " of the lower triangle"));
+  for (const auto& [name, text] : order_texts(report)) print_line(name, text);
+  print_line("dominance", text_of(matrix.at("diagonally_dominant_rows"), " rows are diagonally dominant"));
+  print_line("norms", format("Frobenius %.6g, largest |a_ij| %.6g", number(matrix.at("frobenius_norm")),
+                             number(matrix.at("max_abs"))));
+  const Json& product = matrix.at("product");
   print_line("formats",
-             concat("csr ", bytes_text(advice.csr_bytes), ", sell about ", bytes_text(advice.sell_bytes),
-                    ", dia ", bytes_text(advice.dia_bytes), " by ", advice.num_diagonals, " diagonals"));
-  print_line("--spmv auto", to_string(advice.format) + ": " + advice.reason);
-}
-
-void check_square(const Source& source, const std::string& what, const std::string& option) {
-  if (source.num_rows != source.num_cols)
-    throw InputError(concat(source.name, ": ", what, " is for a square matrix, this one has ",
-                            source.num_rows, " rows and ", source.num_cols, " columns; leave ", option,
-                            " out"));
+             text_of("csr ", bytes_text(product.at("csr_bytes")), ", sell about ",
+                     bytes_text(product.at("sell_bytes")), ", dia ", bytes_text(product.at("dia_bytes")),
+                     " by ", product.at("diagonals"), " diagonals"));
+  print_line("--spmv auto", text_of(product.at("format"), ": ", product.at("reason")));
+  print_condition(report);
 }
 
 /// The method's M^-1 A, with A in the order that was asked for, which most preconditioners depend on.
 template <class Scalar>
-Condition condition_of(const Space& space, const Problem<Scalar>& problem, const Method<Scalar>& method,
-                       Progress& progress) {
-  const std::string& name = method.precond_name;
-  const Reducer<Scalar, Space> serial;
-  const CsrOperator<Scalar, Space> a(problem.whole);
-  const double rows = static_cast<double>(problem.whole.num_rows);
-  if (name == "none") {
-    progress.phase("eigenvalues of " + problem.source.name);
-    return measure_condition<Scalar>(space, a, nullptr, serial, rows);
+Json condition_of(const Context& context, const Problem<Scalar>& problem, const Method<Scalar>& method) {
+  std::unique_ptr<AnyPreconditioner<Scalar>> m;
+  if (method.precond_name != "none") {
+    context.progress.phase("setup of " + method.precond_name);
+    m = method.precond->build();
+    try {
+      m->numeric(context.space, problem.whole);
+    } catch (const OptionError&) {
+      throw;
+    } catch (const InputError& error) {
+      throw problem.in_order(error);
+    }
   }
-  progress.phase("setup of " + name);
-  const auto m = method.precond->build();
-  try {
-    m->numeric(space, problem.whole);
-  } catch (const OptionError&) {
-    throw;
-  } catch (const InputError& error) {
-    throw problem.in_order(error);
-  }
-  progress.phase("eigenvalues with " + name);
-  return measure_condition<Scalar>(space, a, m.get(), serial, rows);
+  context.progress.phase("eigenvalues of " + problem.name + " with " + method.precond_name);
+  return measure_condition<Scalar>(context, CsrOperator<Scalar, Space>(problem.whole), m.get(),
+                                   Reducer<Scalar, Space>(), static_cast<double>(problem.num_rows));
 }
 
 template <class Scalar>
-void info(const Settings& settings, const Method<Scalar>& method, MatrixInput& input, OutputFiles& files) {
-  const Space space;
-  Problem<Scalar> problem;
-  const Source& source = problem.source;
-  MatrixStatistics measured;
-  FormatAdvice advice;
-  std::int64_t bytes = 0;
-  std::optional<Condition> condition;
-  {
-    Progress progress(!settings.quiet);
-    problem.whole = load_matrix<Scalar>(space, settings, input, progress, problem.source);
-    bytes = problem.whole.bytes();
-    progress.phase("measuring " + source.name);
-    measured = statistics<Scalar, Space>(space, problem.whole);
-    advice = advise_format<Space>(space, CsrView<Scalar, Space>(problem.whole), sizeof(Scalar));
-    if (settings.condition) {
-      check_condition_of(source.name, measured.symmetric_values);
-      if (method.precond_properties.needs_spd) check_spd<Scalar>(space, source.name, problem.whole);
-    }
-    if (settings.match != "none") {
-      check_square(source, "a matching", "--match");
-      match_problem<Scalar>(space, settings.match, problem);
-    }
-    if (settings.order != "none") {
-      progress.phase("ordering " + source.name);
-      check_square(source, "an order", "--order");
-      order_problem<Scalar>(space, settings.order, problem);
-    } else {
-      problem.order.before = order_statistics<Space>(space, problem.whole);
-    }
-    if (settings.condition) condition = condition_of<Scalar>(space, problem, method, progress);
+void info(const Context& context, const Method<Scalar>& method, MatrixInput& input, OutputFiles& files) {
+  const Settings& settings = context.settings;
+  Problem<Scalar> problem(settings);
+  problem.load(context, input);
+  context.progress.phase("measuring " + problem.name);
+  const MatrixStatistics measured = statistics<Scalar, Space>(context.space, problem.whole);
+  Json& matrix = problem.facts["matrix"];
+  matrix.update(statistics_json(measured));
+  matrix["product"] =
+      advice_json(advise_format<Space>(context.space, CsrView<Scalar, Space>(problem.whole), sizeof(Scalar)));
+  const std::int64_t bytes = problem.whole.bytes();
+  if (settings.condition) {
+    check_condition_of(problem.name, measured.symmetric_values);
+    if (method.precond_properties.needs_spd)
+      problem.take_symmetry(SpdCheck::require,
+                            symmetry_of<Scalar>(context.space, problem.whole, SpdCheck::require));
   }
-  files.write_report(info_report(problem, measured, advice, condition));
-  if (!settings.quiet) {
-    print_statistics(problem, bytes, measured);
-    print_advice(advice);
-    if (condition) print_condition(*condition);
-  }
+  if (settings.match != "none") problem.match(context);
+  if (settings.order != "none") problem.put_in_order(context);
+  const Json& order = problem.facts.at("order");
+  const Json before =
+      order.contains("before") ? order.at("before") : order_facts(context.space, problem.whole);
+  for (const char* key : {"profile", "levels"}) matrix[key] = before.at(key);
+  Json report = {{"prekond", environment(1)},
+                 {"matrix", matrix},
+                 {"match", problem.facts.at("match")},
+                 {"order", order}};
+  if (settings.condition) report["condition"] = condition_of<Scalar>(context, problem, method);
+  context.progress.end();
+  files.write_report(report);
+  if (!settings.quiet) print_info(report, bytes);
   files.finish();
 }
 
 }  // namespace
 
 void info_command(const CommandLine& line, const Processes& processes, OutputFiles& files) {
-  with_methods(line, processes, [&](const auto& methods, const Devices*, MatrixInput& input) {
-    processes.on_root([&] { info(line.settings, methods.front(), input, files); });
+  with_methods(line, processes, [&](const Context& context, const auto& methods, MatrixInput& input) {
+    processes.on_root([&] { info(context, methods.front(), input, files); });
   });
 }
 

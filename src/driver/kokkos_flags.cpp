@@ -28,13 +28,12 @@ constexpr bool has_openmp = true;
 constexpr bool has_openmp = false;
 #endif
 
-/// A flag of Kokkos, a variable that Kokkos or OpenMP reads, and what a value has to match.
+/// A flag of Kokkos, the variable that means the same, or one that OpenMP reads, and their values.
 struct Setting {
-  std::string flag;
-  std::string variable;
-  std::string form;     ///< of a value, in words; empty: it takes none
-  std::string pattern;  ///< a regular expression without unbounded repeats; empty: any text
-  std::string example;  ///< of a value; empty: a flag may do without one
+  std::string flag, variable;
+  std::string form = {};     ///< of a value, in words; empty: it takes none
+  std::string pattern = {};  ///< a regular expression without unbounded repeats; empty: any text
+  std::string example = {};  ///< of a value; empty: a flag may do without one
 };
 
 const std::string at_least_0 = "a whole number of at least 0", number = "[0-9]{1,9}",
@@ -44,31 +43,36 @@ const std::string at_least_0 = "a whole number of at least 0", number = "[0-9]{1
                   yes_or_no = "[Yy][Ee][Ss]|[Nn][Oo]|1|0|" + true_or_false;
 static_assert(max_threads == 512, "thread_number has it too");
 
-const std::vector<Setting> flag_settings = {
-    {"--kokkos-help", "", "", "", ""},
+const std::vector<Setting> kokkos_settings = {
+    {"--kokkos-help", ""},
     {"--kokkos-num-threads", "KOKKOS_NUM_THREADS", thread_form, thread_number, "2"},
     {"--kokkos-device-id", "KOKKOS_DEVICE_ID", at_least_0, number, "0"},
     {"--kokkos-map-device-id-by", "KOKKOS_MAP_DEVICE_ID_BY", "random or mpi_rank", "random|mpi_rank",
      "random"},
-    {"--kokkos-disable-warnings", "KOKKOS_DISABLE_WARNINGS", "yes or no", yes_or_no, ""},
-    {"--kokkos-print-configuration", "KOKKOS_PRINT_CONFIGURATION", "yes or no", yes_or_no, ""},
-    {"--kokkos-tune-internals", "KOKKOS_TUNE_INTERNALS", "yes or no", yes_or_no, ""},
+    {"--kokkos-disable-warnings", "KOKKOS_DISABLE_WARNINGS", "yes or no", yes_or_no},
+    {"--kokkos-print-configuration", "KOKKOS_PRINT_CONFIGURATION", "yes or no", yes_or_no},
+    {"--kokkos-tune-internals", "KOKKOS_TUNE_INTERNALS", "yes or no", yes_or_no},
     {"--kokkos-tools-libs", "KOKKOS_TOOLS_LIBS", "a text", "", "libtool.so"},
     {"--kokkos-tools-args", "KOKKOS_TOOLS_ARGS", "a text", "", "..."},
-    {"--kokkos-tools-help", "", "", "", ""}};
+    {"--kokkos-tools-help", ""}};
 
 const std::vector<Setting> openmp_settings = {
     {"", "OMP_NUM_THREADS", thread_form,
-     " {0,9}" + thread_number + "( {0,9}, {0,9}" + thread_number + "){0,63} {0,9}", ""},
-    {"", "OMP_THREAD_LIMIT", "a whole number of at least 1", " {0,9}0{0,9}[1-9][0-9]{0,9} {0,9}", ""},
-    {"", "OMP_MAX_ACTIVE_LEVELS", at_least_0, " {0,9}" + number + " {0,9}", ""},
-    {"", "OMP_DYNAMIC", "true or false", " {0,9}(" + true_or_false + ") {0,9}", ""}};
+     " {0,9}" + thread_number + "( {0,9}, {0,9}" + thread_number + "){0,63} {0,9}"},
+    {"", "OMP_THREAD_LIMIT", "a whole number of at least 1", " {0,9}0{0,9}[1-9][0-9]{0,9} {0,9}"},
+    {"", "OMP_MAX_ACTIVE_LEVELS", at_least_0, " {0,9}" + number + " {0,9}"},
+    {"", "OMP_DYNAMIC", "true or false", " {0,9}(" + true_or_false + ") {0,9}"}};
 
-/// Kokkos reads the first of each group that is set.
-const std::vector<std::vector<std::string>> local_ranks = {
-    {"OMPI_COMM_WORLD_LOCAL_SIZE", "MV2_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "PMI_LOCAL_SIZE"},
-    {"OMPI_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID",
-     "PMI_LOCAL_RANK"}};
+/// The local size and rank that launchers of MPI set.
+const std::vector<std::string> launcher_variables = {"OMPI_COMM_WORLD_LOCAL_SIZE",
+                                                     "MV2_COMM_WORLD_LOCAL_SIZE",
+                                                     "MPI_LOCALNRANKS",
+                                                     "PMI_LOCAL_SIZE",
+                                                     "OMPI_COMM_WORLD_LOCAL_RANK",
+                                                     "MV2_COMM_WORLD_LOCAL_RANK",
+                                                     "MPI_LOCALRANKID",
+                                                     "SLURM_LOCALID",
+                                                     "PMI_LOCAL_RANK"};
 
 std::optional<std::string> variable(const std::string& name) {
   const char* const value = std::getenv(name.c_str());
@@ -85,9 +89,9 @@ bool matches(const std::string& text, const std::string& pattern) {
                     "'; correct or unset it");
 }
 
-void check_variable(const std::string& name, const std::string& form, const std::string& pattern) {
-  const auto value = variable(name);
-  if (value && !matches(*value, pattern)) refuse_variable(name, form, *value);
+void check_variable(const Setting& known) {
+  const auto value = variable(known.variable);
+  if (value && !matches(*value, known.pattern)) refuse_variable(known.variable, known.form, *value);
 }
 
 std::string name_of(const std::string& flag) {
@@ -98,32 +102,33 @@ bool is_given(const std::vector<std::string>& flags, const std::string& name) {
   return std::any_of(flags.begin(), flags.end(), [&](const auto& flag) { return name_of(flag) == name; });
 }
 
+const Setting& find_flag(const std::string& name) {
+  std::vector<std::string> names;
+  for (const Setting& known : kokkos_settings) {
+    if (name == known.flag) return known;
+    names.push_back(known.flag);
+  }
+  throw OptionError("Kokkos has no flag '" + name + "'; did you mean '" + nearest_word(name, names) +
+                    "'? (--kokkos-help explains them)");
+}
+
 /// The value of the flag of that name, or of its variable.
 std::optional<std::string> value_of(const std::vector<std::string>& flags, const std::string& name) {
   for (const auto& flag : flags)
     if (name_of(flag) == name) return flag.substr(std::min(flag.size(), name.size() + 1));
-  for (const Setting& known : flag_settings)
-    if (name == known.flag) return variable(known.variable);
-  return std::nullopt;
+  return variable(find_flag(name).variable);
 }
 
 void check_flag(const std::string& flag) {
   const std::string name = name_of(flag);
-  std::vector<std::string> names;
-  for (const Setting& known : flag_settings) {
-    names.push_back(known.flag);
-    if (name != known.flag) continue;
-    if (flag == name && known.example.empty()) return;
-    if (flag == name)
-      throw OptionError(name + " takes its value after '=', as in " + name + "=" + known.example);
-    const std::string value = flag.substr(name.size() + 1);
-    if (known.form.empty()) throw OptionError(name + " takes no value; leave '=" + value + "' out");
-    if (!matches(value, known.pattern))
-      throw OptionError(name + " takes " + known.form + ", not '" + value + "'");
-    return;
-  }
-  throw OptionError("Kokkos has no flag '" + name + "'; did you mean '" + nearest_word(name, names) +
-                    "'? (--kokkos-help explains them)");
+  const Setting& known = find_flag(name);
+  if (flag == name && known.example.empty()) return;
+  if (flag == name)
+    throw OptionError(name + " takes its value after '=', as in " + name + "=" + known.example);
+  const std::string value = flag.substr(name.size() + 1);
+  if (known.form.empty()) throw OptionError(name + " takes no value; leave '=" + value + "' out");
+  if (!matches(value, known.pattern))
+    throw OptionError(name + " takes " + known.form + ", not '" + value + "'");
 }
 
 void check_device(const std::vector<std::string>& flags, int devices) {
@@ -157,28 +162,25 @@ void* wait_for(void* lock) {
 
 /// Starts all threads at once, with stacks as OpenMP's are, and ends them: some 20 microseconds each.
 void check_that_threads_start(int threads) {
+  const auto stack = variable("OMP_STACKSIZE");
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
-  const auto stack = variable("OMP_STACKSIZE");
-  const auto bytes = stack ? stack_bytes(*stack) : std::nullopt;
-  if (bytes) pthread_attr_setstacksize(&attributes, *bytes);
-  std::vector<pthread_t> started;
+  if (const auto bytes = stack_bytes(stack.value_or(""))) pthread_attr_setstacksize(&attributes, *bytes);
+  std::vector<pthread_t> started(static_cast<std::size_t>(std::max(threads, 1) - 1));
+  std::size_t count = 0;
   std::mutex lock;
-  int error = 0;
   lock.lock();
-  while (error == 0 && static_cast<int>(started.size()) + 1 < threads) {
-    pthread_t thread{};
-    error = pthread_create(&thread, &attributes, wait_for, &lock);
-    if (error == 0) started.push_back(thread);
-  }
+  int error = 0;
+  while (count < started.size() && error == 0)
+    if ((error = pthread_create(&started[count], &attributes, wait_for, &lock)) == 0) ++count;
   lock.unlock();
-  for (const pthread_t thread : started) pthread_join(thread, nullptr);
+  for (std::size_t k = 0; k < count; ++k) pthread_join(started[k], nullptr);
   pthread_attr_destroy(&attributes);
   if (error == 0) return;
   throw OptionError(
-      concat("this machine does not let the command start ", threads, " threads (", std::strerror(error),
-             "): ask for fewer by --kokkos-num-threads, raise 'ulimit -u' or the pids.max of the container",
-             bytes ? ", or unset OMP_STACKSIZE=" + *stack : ""));
+      text_of("this machine does not let the command start ", threads, " threads (", std::strerror(error),
+              "): ask for fewer by --kokkos-num-threads, raise 'ulimit -u' or the pids.max of the container",
+              stack ? ", or unset OMP_STACKSIZE=" + *stack : ""));
 }
 
 }  // namespace
@@ -199,20 +201,16 @@ void check_kokkos_flags(const std::vector<std::string>& flags) {
 }
 
 void check_kokkos_environment() {
-  for (const Setting& known : flag_settings) check_variable(known.variable, known.form, known.pattern);
+  for (const Setting& known : kokkos_settings) check_variable(known);
+  for (const std::string& name : launcher_variables) check_variable({"", name, at_least_0, number});
   if (variable("KOKKOS_MAP_DEVICE_ID_BY") && variable("KOKKOS_DEVICE_ID"))
     throw OptionError(
         "the environment variables KOKKOS_DEVICE_ID and KOKKOS_MAP_DEVICE_ID_BY are both set: unset one");
   if (variable("KOKKOS_PROFILE_LIBRARY"))
     throw OptionError(
         "the environment variable KOKKOS_PROFILE_LIBRARY is an old name: set KOKKOS_TOOLS_LIBS instead");
-  for (const auto& group : local_ranks) {
-    const auto name =
-        std::find_if(group.begin(), group.end(), [](const auto& n) { return variable(n).has_value(); });
-    if (name != group.end()) check_variable(*name, at_least_0, number);
-  }
   if (!has_openmp) return;
-  for (const Setting& known : openmp_settings) check_variable(known.variable, known.form, known.pattern);
+  for (const Setting& known : openmp_settings) check_variable(known);
   const auto stack = variable("OMP_STACKSIZE");
   if (stack && !stack_bytes(*stack))
     refuse_variable("OMP_STACKSIZE", "a size such as 8M (B, K, M or G; at least 16K)", *stack);

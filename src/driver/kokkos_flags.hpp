@@ -1,6 +1,9 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+/// Kokkos's flags and the environment that it and OpenMP read, checked before Kokkos sees them: Kokkos 4.6 to
+/// 5 ends the process on a wrong one, or ignores it with a warning. All checks throw an OptionError that says
+/// what to write.
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -15,26 +18,18 @@ inline constexpr int max_threads = 512;
 /// Does the argument begin with "--kokkos" or "-kokkos"? All of those are meant for Kokkos.
 bool is_kokkos_flag(const std::string& argument);
 
-/// Checks the flags before Kokkos sees them, because Kokkos 4.6 to 5 ends the process on a wrong flag or
-/// ignores it with a warning.
-///
-/// \throws OptionError that says what to write: for an unknown flag the nearest one, for a value its form
+/// Unknown flags, with the nearest one; values of a wrong form; flags that contradict each other.
 void check_kokkos_flags(const std::vector<std::string>& flags);
 
-/// Checks the variables that Kokkos reads (KOKKOS_*, and the local rank that an mpirun sets) and, in builds
-/// with OpenMP, those of OpenMP.
-///
-/// \throws OptionError that names the variable
+/// KOKKOS_*, the local rank that an mpirun sets and, in builds with OpenMP, OpenMP's variables.
 void check_kokkos_environment();
 
-/// Checks that the machine has what the checked flags and variables ask for: the device, of the `devices`
-/// that Kokkos can choose from (-1 on the host), the library of a tool, and all the threads, which are
-/// started here once, because OpenMP would end the process where the system refuses one.
-///
-/// \throws OptionError
+/// Has the machine what the checked flags and variables ask for? The device, of the `devices` that Kokkos can
+/// choose from (-1 on the host), the library of a tool, and all the threads, which are started here once,
+/// because OpenMP would end the process where the system refuses one.
 void check_resources(const std::vector<std::string>& flags, int devices);
 
-/// \throws OptionError unless Kokkos can load the first of the libraries ("a.so;b.so") and it is a tool
+/// Can Kokkos load the first of the libraries ("a.so;b.so"), and is it a tool?
 void check_tool_library(const std::string& libraries);
 
 /// The devices of this machine that Kokkos may compute on; -1 where it computes on the host or only Kokkos

@@ -19,44 +19,24 @@
 #endif
 
 namespace prekond::driver {
-namespace {
 
-/// OpenMP starts the number of threads that it is asked for: neither fewer on a loaded machine, nor, while
-/// Kokkos counts them, as many as there are processors.
-void fix_number_of_threads(const std::vector<std::string>& flags) {
+KokkosSession::KokkosSession(const std::vector<std::string>& flags) {
+  check_kokkos_environment();
+  check_resources(flags, number_of_devices());
 #ifdef _OPENMP
+  // OpenMP starts the number of threads that it is asked for: neither fewer on a loaded machine, nor, while
+  // Kokkos counts them, as many as there are processors.
   omp_set_dynamic(0);
   omp_set_num_threads(number_of_threads(flags));
 #endif
-}
-
-void start(const std::vector<std::string>& flags) {
-  check_kokkos_environment();
-  check_resources(flags, number_of_devices());
-  fix_number_of_threads(flags);
   std::vector<std::string> arguments = kokkos_arguments(flags);
   std::vector<char*> pointers;
   for (auto& argument : arguments) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
   int count = static_cast<int>(arguments.size());
-  Kokkos::initialize(count, pointers.data());
+  m_guard.emplace(count, pointers.data());
   keep_freed_memory();
   check_threads(Space());
-}
-
-}  // namespace
-
-KokkosSession::KokkosSession(const std::vector<std::string>& flags) {
-  try {
-    start(flags);
-  } catch (...) {
-    if (Kokkos::is_initialized()) Kokkos::finalize();
-    throw;
-  }
-}
-
-KokkosSession::~KokkosSession() {
-  Kokkos::finalize();
 }
 
 void print_kokkos_help() {

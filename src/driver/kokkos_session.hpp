@@ -3,6 +3,7 @@
 #pragma once
 #include <Kokkos_Core.hpp>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,9 +21,9 @@ class KokkosSession {
   /// `flags`: checked ones. \throws OptionError for a variable of the environment that is wrong, and where a
   /// device, a tool or threads are missing
   explicit KokkosSession(const std::vector<std::string>& flags);
-  ~KokkosSession();
-  KokkosSession(const KokkosSession&) = delete;
-  KokkosSession& operator=(const KokkosSession&) = delete;
+
+ private:
+  std::optional<Kokkos::ScopeGuard> m_guard;
 };
 
 /// Prints Kokkos's flags as Kokkos explains them.

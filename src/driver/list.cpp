@@ -18,10 +18,9 @@ namespace {
 struct Entry {
   std::string name;
   std::string summary;
-  std::string paper = {};
-  std::string note = {};
-  std::string aliases = {};  ///< "ick (level=1), mic0 (modified=true)"
-  bool is_alias = false;     ///< of another entry
+  std::vector<std::string> notes = {};  ///< the paper, the matrices it is for, other names
+  std::string aliases = {};             ///< "aliases: ick (level=1), mic0 (modified=true)"
+  bool is_alias = false;                ///< of another entry
   std::vector<OptionField> fields;
   std::shared_ptr<void> keeper;  ///< the object that the fields refer to
 };
@@ -32,28 +31,10 @@ struct Section {
   std::vector<Entry> entries;
 };
 
-template <class Base>
-std::string note_of(const RegistryEntry<Base>& entry) {
-  if (entry.properties.needs_spd) return "for symmetric positive definite matrices";
-  return entry.properties.symmetry == Symmetry::nonsymmetric
-             ? "for general matrices; it is not symmetric, which conjugate gradients need"
-             : "";
-}
-
 /// "level=1, modified=true"
 std::string preset_text(const OptionMap& preset) {
   std::string text;
   for (const auto& [name, value] : preset) text += (text.empty() ? "" : ", ") + name + "=" + to_string(value);
-  return text;
-}
-
-/// "ick (level=1), mic0 (modified=true)"
-template <class Base>
-std::string aliases_of(const Registry<Base>& registry, const std::string& name) {
-  std::string text;
-  for (const auto& entry : registry)
-    if (entry.alias_of == name)
-      text += (text.empty() ? "" : ", ") + entry.name + " (" + preset_text(entry.preset) + ")";
   return text;
 }
 
@@ -62,31 +43,36 @@ std::vector<Entry> entries_of(const Registry<Base>& registry) {
   std::vector<Entry> entries;
   for (const auto& known : registry) {
     const std::shared_ptr<Configurator<Base>> configurator = known.configure()->resolved();
-    std::string note = note_of(known);
-    if (!known.alias_of.empty())
-      note = "an alias of " + known.alias_of + " with " + preset_text(known.preset) +
-             (note.empty() ? "" : "; " + note);
-    entries.push_back({.name = known.name,
-                       .summary = known.summary,
-                       .paper = known.paper,
-                       .note = note,
-                       .aliases = aliases_of(registry, known.name),
-                       .is_alias = !known.alias_of.empty(),
-                       .fields = configurator->fields().list(),
-                       .keeper = configurator});
+    Entry entry{.name = known.name,
+                .summary = known.summary,
+                .is_alias = !known.alias_of.empty(),
+                .fields = configurator->fields().list(),
+                .keeper = configurator};
+    for (const auto& other : registry)
+      if (other.alias_of == known.name)
+        entry.aliases += (entry.aliases.empty() ? "aliases: " : ", ") + other.name + " (" +
+                         preset_text(other.preset) + ")";
+    if (!known.paper.empty()) entry.notes.push_back("paper: " + known.paper);
+    if (entry.is_alias)
+      entry.notes.push_back("an alias of " + known.alias_of + " with " + preset_text(known.preset));
+    if (known.properties.needs_spd)
+      entry.notes.emplace_back("for symmetric positive definite matrices");
+    else if (known.properties.symmetry == Symmetry::nonsymmetric)
+      entry.notes.emplace_back("for general matrices; it is not symmetric, which conjugate gradients need");
+    if (!entry.aliases.empty()) entry.notes.push_back(entry.aliases);
+    entries.push_back(std::move(entry));
   }
   return entries;
 }
 
 std::vector<Entry> generator_entries() {
   std::vector<Entry> entries;
-  for (const auto& info : generator_list()) {
+  for (const auto& info : generator_list())
     entries.push_back({.name = info.name,
                        .summary = info.summary,
-                       .note = "written " + info.name + ":SIZE[,key=value...]",
+                       .notes = {"written " + info.name + ":SIZE[,key=value...]"},
                        .fields = info.options.list(),
                        .keeper = info.defaults});
-  }
   return entries;
 }
 
@@ -100,21 +86,15 @@ void print_names(const Section& section, const std::string& margin) {
   std::vector<std::vector<std::string>> rows;
   for (const auto& entry : section.entries)
     if (!entry.is_alias)
-      rows.push_back({margin + entry.name,
-                      entry.summary + (entry.aliases.empty() ? "" : "; aliases: " + entry.aliases)});
+      rows.push_back(
+          {margin + entry.name, entry.summary + (entry.aliases.empty() ? "" : "; " + entry.aliases)});
   print_table(rows);
 }
 
 void print_entry(const Entry& entry) {
   std::printf("%s: %s\n", entry.name.c_str(), entry.summary.c_str());
-  if (!entry.paper.empty()) std::printf("paper: %s\n", entry.paper.c_str());
-  if (!entry.note.empty()) std::printf("%s\n", entry.note.c_str());
-  if (!entry.aliases.empty()) std::printf("aliases: %s\n", entry.aliases.c_str());
-  if (entry.fields.empty()) {
-    std::printf("no options\n");
-    return;
-  }
-  std::printf("options, their defaults and ranges:\n");
+  for (const std::string& note : entry.notes) std::printf("%s\n", note.c_str());
+  std::printf(entry.fields.empty() ? "no options\n" : "options, their defaults and ranges:\n");
   for (const auto& field : entry.fields) {
     const std::string range = field.kind == "bool" ? "true | false" : field.range;
     std::printf("  %s=%s  (%s)\n      %s\n", field.name.c_str(), to_string(field.get()).c_str(),
@@ -122,24 +102,17 @@ void print_entry(const Entry& entry) {
   }
 }
 
-const Section& find_section(const std::vector<Section>& all, const std::string& kind) {
-  std::vector<std::string> kinds;
-  for (const auto& section : all) {
-    if (section.kind == kind) return section;
-    kinds.push_back(section.kind);
-  }
-  throw OptionError("'list' knows preconditioners, solvers and generators, not '" + kind +
-                    "'; did you mean '" + nearest_word(kind, kinds) + "'?");
-}
-
-const Entry& find_entry(const Section& section, const std::string& name) {
+/// The one of that name. \throws OptionError that begins with `unknown` and names the nearest
+template <class Thing>
+Thing find(const std::vector<Thing>& things, std::string Thing::*name, const std::string& wanted,
+           const std::string& unknown) {
   std::vector<std::string> names;
-  for (const auto& entry : section.entries) {
-    if (entry.name == name) return entry;
-    names.push_back(entry.name);
+  for (const auto& thing : things) {
+    if (thing.*name == wanted) return thing;
+    names.push_back(thing.*name);
   }
-  throw OptionError("there is no " + section.singular + " '" + name + "'; did you mean '" +
-                    nearest_word(name, names) + "'? ('prekond list " + section.kind + "' lists them)");
+  throw OptionError(unknown + " '" + wanted + "'; did you mean '" + nearest_word(wanted, names) +
+                    "'? ('prekond list' has them all)");
 }
 
 }  // namespace
@@ -151,11 +124,14 @@ void list_command(const CommandLine& line) {
       std::printf("%s:\n", section.kind.c_str());
       print_names(section, "  ");
     }
-  } else if (line.name.empty()) {
-    print_names(find_section(all, line.kind), "");
-  } else {
-    print_entry(find_entry(find_section(all, line.kind), line.name));
+    return;
   }
+  const Section section =
+      find(all, &Section::kind, line.kind, "'list' knows preconditioners, solvers and generators, not");
+  if (line.name.empty())
+    print_names(section, "");
+  else
+    print_entry(find(section.entries, &Entry::name, line.name, "there is no " + section.singular));
 }
 
 }  // namespace prekond::driver

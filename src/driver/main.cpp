@@ -36,7 +36,7 @@ void do_command(const CommandLine& line, const Processes& processes, OutputFiles
     if (line.command == "list")
       list_command(line);
     else if (line.command == "generate")
-      generate_command(line);
+      generate_command(line, processes);
     else if (line.command == "kokkos-help")
       print_kokkos_help();
     else

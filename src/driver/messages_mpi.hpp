@@ -48,16 +48,15 @@ std::vector<std::vector<T>> exchange_lists(int rank, const std::vector<std::vect
     for (std::size_t k = 0; k < length; k += longest_message)
       start(k, static_cast<int>(std::min(longest_message, length - k)), &requests.emplace_back());
   };
-  for (int r = 0; r < size; ++r)
-    if (r != rank)
-      in_pieces(in[r].size(), [&](std::size_t k, int length, MPI_Request* request) {
-        MPI_Irecv(in[r].data() + k, length, type.type(), r, 0, MPI_COMM_WORLD, request);
-      });
-  for (int r = 0; r < size; ++r)
-    if (r != rank)
-      in_pieces(out[r].size(), [&](std::size_t k, int length, MPI_Request* request) {
-        MPI_Isend(out[r].data() + k, length, type.type(), r, 0, MPI_COMM_WORLD, request);
-      });
+  for (int r = 0; r < size; ++r) {
+    if (r == rank) continue;
+    in_pieces(in[r].size(), [&](std::size_t k, int length, MPI_Request* request) {
+      MPI_Irecv(in[r].data() + k, length, type.type(), r, 0, MPI_COMM_WORLD, request);
+    });
+    in_pieces(out[r].size(), [&](std::size_t k, int length, MPI_Request* request) {
+      MPI_Isend(out[r].data() + k, length, type.type(), r, 0, MPI_COMM_WORLD, request);
+    });
+  }
   in[rank] = out[rank];
   MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
   return in;

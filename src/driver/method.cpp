@@ -4,6 +4,7 @@
 
 #include <prekond/precond/several_devices.hpp>
 
+#include <algorithm>
 #include <utility>
 
 #include "condition.hpp"
@@ -13,27 +14,13 @@
 namespace prekond::driver {
 namespace {
 
-struct NoOptions {
-  template <class Visitor>
-  void describe(Visitor&) {}
-};
-
-/// Sets the options of a method, and of `others`, which have names of their own.
-template <class Algorithm, class Others>
-void set_options(const RegistryEntry<Algorithm>& line, Configurator<Algorithm>& configurator,
-                 const OptionMap& options, const Origins& origins, const std::string& owner, Others& others) {
-  const auto set = [&](Configurator<Algorithm>& method, Others& with, const OptionMap& values) {
-    OptionFields fields = method.fields();
-    fields.append(OptionFields::of(with));
-    fields.set(values, line.name);
-  };
-  // Each option goes to another instance first, because an error of all together would not tell whose it is;
-  // a method's name is set before its options there.
-  const auto scratch = line.configure();
-  Others scratch_others;
+/// Sets the options of a method one at a time, because an error of all together would not tell whose it is; a
+/// method's name comes before its options there.
+void set_options(const OptionFields& fields, const std::string& method, const OptionMap& options,
+                 const RawSettings& given, const std::string& owner) {
   for (const auto& option : options)
-    at_origin(origins, owner + option.first, [&] { set(*scratch, scratch_others, {option}); });
-  set(configurator, others, options);
+    at_origin(given, owner + option.first, [&] { fields.set({option}, method); });
+  fields.set(options, method);  // refuses two names of one option
 }
 
 void add_word(std::string& words, const std::string& word) {
@@ -132,29 +119,27 @@ Method<Scalar> choose_method(const Settings& settings, const std::string& precon
                              const OptionMap& precond_options) {
   // Not every algorithm takes complex matrices.
   const std::string kind_of_matrix = is_complex<Scalar> ? " for complex matrices" : "";
-  RegistryEntry<AnySolver<Scalar>> solver_entry;
-  RegistryEntry<AnyPreconditioner<Scalar>> precond_entry;
-  at_origin(settings.origins, "solver", [&] {
-    solver_entry =
-        find_registered(solver_registry<Scalar, Space>(), settings.solver, "solver" + kind_of_matrix);
-  });
-  at_origin(settings.origins, "precond", [&] {
-    precond_entry =
-        find_registered(preconditioner_registry<Scalar, Space>(), precond, "preconditioner" + kind_of_matrix);
-  });
   Method<Scalar> method;
   method.solver_name = settings.solver;
   method.label = method.precond_name = precond;
-  method.solver = solver_entry.configure();
-  method.precond = precond_entry.configure();
-  NoOptions none;
-  set_options(solver_entry, *method.solver, settings.solver_options, settings.origins, "solver_options.",
-              none);
-  set_options(precond_entry, *method.precond, precond_options, settings.origins, "precond_options.",
-              method.distributed);
+  method.solver = at_origin(settings.given, "solver", [&] {
+    const auto registry = solver_registry<Scalar, Space>();
+    return find_registered(registry, settings.solver, "solver" + kind_of_matrix).configure();
+  });
+  method.precond = at_origin(settings.given, "precond", [&] {
+    const auto registry = preconditioner_registry<Scalar, Space>();
+    return find_registered(registry, precond, "preconditioner" + kind_of_matrix).configure();
+  });
+  OptionFields fields = method.precond->fields();
+  fields.append(OptionFields::of(method.distributed));
+  set_options(method.solver->fields(), settings.solver, settings.solver_options, settings.given,
+              "solver_options.");
+  set_options(fields, precond, precond_options, settings.given, "precond_options.");
   method.solver = method.solver->resolved();
   method.precond = method.precond->resolved();
   method.solver_options = method.solver->fields().values();
+  StoppingOptions stopping = settings.stopping;
+  method.solver_options.merge(OptionFields::of(stopping).values());
   method.precond_options = method.precond->fields().values();
   for (const auto& [name, value] : OptionFields::of(method.distributed).values())
     if (precond_options.contains(name)) method.precond_options[name] = value;
@@ -177,19 +162,30 @@ Method<Scalar> method_of_row(const Settings& settings, const std::string& text) 
 }  // namespace
 
 template <class Scalar>
-std::vector<Method<Scalar>> choose_methods(const Settings& settings, const std::string& command) {
+std::vector<Method<Scalar>> choose_methods(const CommandLine& line) {
+  const Settings& settings = line.settings;
   std::vector<Method<Scalar>> methods;
-  if (command == "compare")
+  if (line.command == "compare")
     for (const auto& row : split(settings.precond, ','))
       methods.push_back(method_of_row<Scalar>(settings, row));
   else
     methods.push_back(choose_method<Scalar>(settings, settings.precond, settings.precond_options));
   for (const auto& method : methods) {
-    if (command != "info" || settings.condition) check_match_of(settings, method);
-    if (command != "info") check_combination(method);
-    check_condition(settings, command, method.precond_properties);
+    if (line.command != "info" || settings.condition) check_match_of(settings, method);
+    if (line.command != "info") check_combination(method);
+    check_condition(settings, line.command, method.precond_properties);
   }
   return methods;
+}
+
+template <class Scalar>
+MethodNeeds needs_of(const std::vector<Method<Scalar>>& methods) {
+  const auto needs_spd = [](const auto& method) { return method.needs_spd(); };
+  MethodNeeds needs;
+  if (std::any_of(methods.begin(), methods.end(), needs_spd)) needs.check = SpdCheck::report;
+  if (std::all_of(methods.begin(), methods.end(), needs_spd)) needs.check = SpdCheck::require;
+  for (const auto& method : methods) needs.factors_in_order |= method.precond_properties.factors_in_order;
+  return needs;
 }
 
 std::unique_ptr<const Devices> choose_devices(const Settings& settings) {
@@ -214,25 +210,29 @@ void check_devices(const Devices* devices, const std::vector<Method<Scalar>>& me
 }
 
 void check_processes(const Settings& settings, const Processes& processes) {
-  check_product(settings.spmv, processes);
+  check_product(settings, processes);
   if (settings.devices != 1 && !processes.is_serial())
     settings.refuse(
         "devices",
-        concat("--devices ", settings.devices,
-               " shares a setup out over the devices of one process, and these are ", processes.size(),
-               " processes: start one without mpirun, or leave --devices out, so that each process "
-               "sets up its own rows"));
+        text_of("--devices ", settings.devices,
+                " shares a setup out over the devices of one process, and these are ", processes.size(),
+                " processes: start one without mpirun, or leave --devices out, so that each process "
+                "sets up its own rows"));
 }
 
 void check_complex(const CommandLine& line, const Processes& processes) {
+  const Settings& settings = line.settings;
   if (!processes.is_serial() && line.command != "info")
     throw OptionError("a complex matrix is for one process; run it without mpirun");
-  if (is_kokkoskernels(line.settings.spmv))
-    throw OptionError("--spmv " + line.settings.spmv + " is for real matrices; take --spmv auto");
+  if (settings.spmv == "kokkoskernels")
+    throw OptionError("--spmv kokkoskernels is for real matrices; take --spmv auto");
+  if (!settings.near_null_space.empty() || !settings.coordinates.empty())
+    throw OptionError("--near-null-space and --coordinates are for real matrices; leave them out");
 }
 
-#define PREKOND_DRIVER_METHODS(Scalar)                                                              \
-  template std::vector<Method<Scalar>> choose_methods<Scalar>(const Settings&, const std::string&); \
+#define PREKOND_DRIVER_METHODS(Scalar)                                             \
+  template std::vector<Method<Scalar>> choose_methods<Scalar>(const CommandLine&); \
+  template MethodNeeds needs_of<Scalar>(const std::vector<Method<Scalar>>&);       \
   template void check_devices<Scalar>(const Devices*, const std::vector<Method<Scalar>>&);
 PREKOND_DRIVER_METHODS(double)
 PREKOND_DRIVER_METHODS(Complex)

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// The solver and the preconditioners that the settings name, chosen once and checked.
-#include <prekond/core/devices.hpp>
 #include <prekond/krylov/solver.hpp>
 #include <prekond/precond/distributed_preconditioner.hpp>
 #include <prekond/precond/registry.hpp>
@@ -27,7 +26,7 @@ struct MethodFacts {
   std::string label;  ///< the preconditioner with its options, as written
   std::string solver_name;
   std::string precond_name;
-  OptionMap solver_options;   ///< the values in force
+  OptionMap solver_options;   ///< the values in force, those of the stopping test too
   OptionMap precond_options;  ///< likewise
   Properties solver_properties;
   Properties precond_properties;
@@ -52,7 +51,12 @@ struct Method : MethodFacts {
 /// preconditioner, and options of the command that do not go with the method; with the place in the config
 /// file where the setting came from one
 template <class Scalar>
-std::vector<Method<Scalar>> choose_methods(const Settings& settings, const std::string& command);
+std::vector<Method<Scalar>> choose_methods(const CommandLine& line);
+
+/// The needs of all methods, which have one solver, and one order for all rows of a table: a matrix that none
+/// of them takes is refused before the first is set up.
+template <class Scalar>
+MethodNeeds needs_of(const std::vector<Method<Scalar>>& methods);
 
 /// The devices that share the setups, null for one. Within a KokkosSession.
 /// \throws OptionError where there are fewer
@@ -69,32 +73,35 @@ void check_processes(const Settings& settings, const Processes& processes);
 /// \throws OptionError for settings that a complex matrix cannot have
 void check_complex(const CommandLine& line, const Processes& processes);
 
-/// Collective. Chooses the methods, starts Kokkos, opens the matrix, and does `work(methods, devices, input)`
+/// Collective. Chooses the methods, starts Kokkos, opens the matrix, and does `work(context, methods, input)`
 /// with the methods for its numbers, real or complex. All that the command line asks for is checked before
 /// the matrix is looked at.
 template <class Work>
 void with_methods(const CommandLine& line, const Processes& processes, const Work& work) {
+  const Settings& settings = line.settings;
   std::vector<Method<double>> methods;
   std::optional<KokkosSession> session;
   std::unique_ptr<const Devices> devices;
   processes.collective([&] {
-    methods = choose_methods<double>(line.settings, line.command);
-    check_processes(line.settings, processes);
+    methods = choose_methods<double>(line);
+    check_processes(settings, processes);
     session.emplace(line.kokkos);
-    devices = choose_devices(line.settings);
+    devices = choose_devices(settings);
     check_devices(devices.get(), methods);
   });
+  Progress progress(!settings.quiet && processes.is_root());
+  const Context context{settings, processes, progress, devices.get()};
   MatrixInput input;
-  processes.on_root([&] { input = open_matrix(line.settings); });
+  processes.on_root([&] { input = open_matrix(settings); });
   input.complex = processes.max(input.complex ? 1 : 0) > 0;
-  if (!input.complex) return work(methods, devices.get(), input);
+  if (!input.complex) return work(context, methods, input);
   std::vector<Method<Complex>> complex_methods;
   processes.collective([&] {
     check_complex(line, processes);
-    complex_methods = choose_methods<Complex>(line.settings, line.command);
+    complex_methods = choose_methods<Complex>(line);
     check_devices(devices.get(), complex_methods);
   });
-  work(complex_methods, devices.get(), input);
+  work(context, complex_methods, input);
 }
 
 }  // namespace prekond::driver

@@ -35,63 +35,61 @@ Vectors modes_of(const Space& space, const std::string& name, std::int64_t num_r
   const auto nodes = static_cast<std::int64_t>(coordinates.extent(0));
   const int dimensions = static_cast<int>(coordinates.extent(1));
   if ((dimensions != 2 && dimensions != 3) || nodes * dimensions != num_rows)
-    throw InputError(concat(name, ": ", nodes, " x ", dimensions,
-                            " coordinates; wanted are those of nodes, 2 or 3 each, as many as the ", num_rows,
-                            " rows of the matrix"));
+    throw InputError(text_of(name, ": ", nodes, " x ", dimensions,
+                             " coordinates; wanted are those of nodes, 2 or 3 each, as many as the ",
+                             num_rows, " rows of the matrix"));
   return {rigid_body_modes<double, Space>(space, coordinates), dimensions};
 }
 
-Vectors make_whole(const Space& space, const Settings& settings, std::int64_t num_rows) {
-  if (!settings.coordinates.empty()) return modes_of(space, settings.coordinates, num_rows);
-  const Vectors result{read_columns(space, settings.near_null_space), 1};
+Vectors make_whole(const Context& context, std::int64_t num_rows) {
+  const Settings& settings = context.settings;
+  if (!settings.coordinates.empty()) return modes_of(context.space, settings.coordinates, num_rows);
+  const Vectors result{read_columns(context.space, settings.near_null_space), 1};
   if (static_cast<std::int64_t>(result.vectors.extent(0)) != num_rows || result.vectors.extent(1) == 0)
-    throw InputError(concat(settings.near_null_space, ": ", result.vectors.extent(0), " x ",
-                            result.vectors.extent(1), " numbers; wanted are vectors of ", num_rows,
-                            " entries, one a column"));
+    throw InputError(text_of(settings.near_null_space, ": ", result.vectors.extent(0), " x ",
+                             result.vectors.extent(1), " numbers; wanted are vectors of ", num_rows,
+                             " entries, one a column"));
   return result;
 }
 
 }  // namespace
 
 void check_near_null_space(const Settings& settings) {
-  const bool both = !settings.near_null_space.empty() && !settings.coordinates.empty();
   if (settings.near_null_space.empty() && settings.coordinates.empty()) return;
-  if (both) throw OptionError("both --near-null-space and --coordinates: leave one out");
-  const std::string name = settings.coordinates.empty() ? "--near-null-space" : "--coordinates";
+  if (!settings.near_null_space.empty() && !settings.coordinates.empty())
+    throw OptionError("both --near-null-space and --coordinates: leave one out");
   if (settings.coordinates == "grid" && !settings.generate.starts_with("elasticity3d:"))
     throw OptionError("--coordinates grid is for --generate elasticity3d:SIZE; give a FILE.mtx");
   if (settings.order != "none" || settings.match != "none" || settings.scale)
-    throw OptionError(name + " is of the rows as they are; leave --order, --match and --scale out");
+    throw OptionError((settings.coordinates.empty() ? "--near-null-space" : "--coordinates") +
+                      std::string(" is of the rows as they are; leave --order, --match and --scale out"));
 }
 
-void add_near_null_space(const Space& space, const Processes& processes, const Settings& settings,
-                         std::int64_t num_rows, Problem<double>& problem) {
-  problem.near_null_space = settings.coordinates.empty() ? settings.near_null_space : settings.coordinates;
-  if (problem.near_null_space.empty()) return;
+void add_near_null_space(const Context& context, Problem<double>& problem) {
+  const Settings& settings = context.settings;
+  const Processes& processes = context.processes;
+  const Space& space = context.space;
+  const std::string& name = settings.coordinates.empty() ? settings.near_null_space : settings.coordinates;
+  if (name.empty()) return;
   Vectors whole;
-  processes.on_root([&] { whole = make_whole(space, settings, num_rows); });
-  problem.num_near_vectors =
-      static_cast<std::int64_t>(processes.max(static_cast<double>(whole.vectors.extent(1))));
-  problem.unknowns_per_node = static_cast<int>(processes.max(whole.unknowns_per_node));
-  problem.near = {whole.vectors, problem.unknowns_per_node};
+  processes.on_root([&] { whole = make_whole(context, problem.num_rows); });
+  const auto count = static_cast<int>(processes.max(static_cast<double>(whole.vectors.extent(1))));
+  const auto unknowns = static_cast<int>(processes.max(whole.unknowns_per_node));
+  problem.facts["near_null_space"] = {{"name", name}, {"vectors", count}, {"unknowns_per_node", unknowns}};
+  problem.near = {whole.vectors, unknowns};
   if (processes.is_serial()) return;
   auto& own = problem.near.vectors;
   own = allocate<MultiVector<double, Space>>(space, "prekond::driver::near_null_space", problem.rows.num_rows,
-                                             problem.num_near_vectors);
-  for (int k = 0; k < problem.num_near_vectors; ++k) {
+                                             count);
+  for (int k = 0; k < count; ++k) {
     Vector<double, Space> values;
     if (processes.is_root()) {
-      values = allocate<Vector<double, Space>>(space, "prekond::driver::whole", num_rows);
+      values = allocate<Vector<double, Space>>(space, "prekond::driver::whole", problem.num_rows);
       Kokkos::deep_copy(space, values, column(whole.vectors, k));
     }
-    Kokkos::deep_copy(space, column(own, k), own_part<double>(space, processes, problem, values));
+    Kokkos::deep_copy(space, column(own, k), problem.own_part(context, values));
   }
   space.fence("prekond::driver::near_null_space");
-}
-
-std::string near_null_space_text(const ProblemFacts& facts) {
-  return concat(facts.num_near_vectors, " vectors of ", facts.near_null_space, ", ", facts.unknowns_per_node,
-                " unknowns a node");
 }
 
 }  // namespace prekond::driver

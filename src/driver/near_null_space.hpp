@@ -14,10 +14,6 @@ void check_near_null_space(const Settings& settings);
 /// Coordinates become rigid body modes.
 ///
 /// \throws InputError where the numbers of rows do not fit
-void add_near_null_space(const Space& space, const Processes& processes, const Settings& settings,
-                         std::int64_t num_rows, Problem<double>& problem);
-
-/// "6 vectors of coordinates.mtx, 3 unknowns a node"
-std::string near_null_space_text(const ProblemFacts& facts);
+void add_near_null_space(const Context& context, Problem<double>& problem);
 
 }  // namespace prekond::driver

@@ -1,58 +1,41 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// --order: the rows and columns of a problem in another order, which its solution does not show.
+/// --match and --order: the rows and columns of a problem in another order, which its solution does not show.
+/// Problem::match and Problem::put_in_order do it.
 #include <prekond/pattern/order_statistics.hpp>
-#include <prekond/pattern/permute.hpp>
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "kokkos_session.hpp"
 #include "settings.hpp"
+#include "text.hpp"
 
 namespace prekond::driver {
 
-template <class Scalar>
-struct Problem;
-
-/// The result of --order. With "none" nothing is measured, and with "auto" only where it looked.
-struct OrderFacts {
-  std::string name = "none";    ///< as given
-  std::string chosen = "none";  ///< the order of the rows
-  bool looked = false;          ///< did `auto` look at the pattern? Only for an incomplete factorisation
-  double seconds = 0;           ///< to find the order and to permute the matrix, fenced
-  OrderStatistics before;
-  OrderStatistics after;  ///< of `auto` in rcm, chosen or not
-
-  bool is_asked() const { return name != "none"; }
-};
-
-/// `auto` takes rcm where that makes the bandwidth this part of what it was, or less. In 152 runs
+/// `--order auto` takes rcm where that makes the bandwidth this part of what it was, or less. In 152 runs
 /// with incomplete factorisations (perf_tests/results/cpu/incomplete.md) as many matrices were solved from
 /// 0.4 to 0.9; the fewest iterations were from 0.7 to 0.9.
 constexpr double narrow_bandwidth = 0.75;
 
+/// `--match=auto` takes an entry of the diagonal for weak where it is smaller than this, and the largest ones
+/// of its row and column are in [1, 4).
+constexpr double weak_diagonal = 1e-2;
+
 /// The values of --order, with '|' between.
 std::string order_names();
 
-/// \throws OptionError for a name that is no order's, and where the order needs a library that the build does
-/// not have
+/// \throws OptionError where the order needs a library that the build does not have
 void check_order(const Settings& settings);
 
-/// Puts the whole of a problem, A, b, x0 and scales, into the order: P A P^T; for "auto" only where rcm makes
-/// the bandwidth small enough. \pre A is square, the name is not "none"
-template <class Scalar>
-void order_problem(const Space& space, const std::string& name, Problem<Scalar>& problem);
+/// Bandwidth, profile and levels of a pattern.
+Json order_facts(const Space& space, const CsrGraphView<Space>& a);
 
-/// Entry i becomes entry rows(i); nothing changes without rows or entries.
-template <class Scalar>
-void take_rows(const Space& space, const Vector<int, Space>& rows, Vector<Scalar, Space>& x);
-
-/// Why `auto` chose what it did: "rcm's bandwidth is 0.31 of the matrix's, at most 0.75"
-std::string order_reason(const OrderFacts& facts);
-
-/// "rcm in 0.0123 s: bandwidth 9 -> 5, profile 90 -> 60, levels 9 -> 12"; of `auto` with the reason, and
-/// only the reason where it leaves the rows as they are
-std::string order_text(const OrderFacts& facts);
+/// The report's `match` and `order` in words, where they are asked for, each with its name: "4711 of 5005
+/// rows moved in 0.0123 s, log product 17.5"; "rcm in 0.0123 s: bandwidth 9 -> 5, profile 90 -> 60, levels 9
+/// -> 12".
+std::vector<std::pair<std::string, std::string>> order_texts(const Json& report);
 
 }  // namespace prekond::driver

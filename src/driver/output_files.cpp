@@ -6,20 +6,12 @@
 
 #include <vector>
 
-#include "atomic_file.hpp"
 #include "batch.hpp"
 #include "interrupts.hpp"
-#include "partition.hpp"
 #include "report.hpp"
 
 namespace prekond::driver {
 namespace {
-
-std::optional<struct stat> status_of(const std::string& path) {
-  struct stat status {};
-  if (path.empty() || stat(path.c_str(), &status) != 0) return std::nullopt;
-  return status;
-}
 
 bool is_same(const struct stat& a, const struct stat& b) {
   return a.st_dev == b.st_dev && a.st_ino == b.st_ino && a.st_mtim.tv_sec == b.st_mtim.tv_sec &&
@@ -39,9 +31,10 @@ std::vector<File> outputs(const Settings& s) {
 
 std::vector<File> inputs(const Settings& s) {
   std::vector<File> files = {{"the matrix", s.matrix}, {"--config ", s.config}};
-  if (names_vector_file(s.rhs)) files.push_back({"--rhs ", s.rhs});
-  if (names_vector_file(s.x0)) files.push_back({"--x0 ", s.x0});
-  if (PartitionChoice{s.partition, {}}.by_file()) files.push_back({"--partition ", s.partition});
+  for (const File& vector :
+       {File{"--rhs ", s.rhs}, File{"--x0 ", s.x0}, File{"--partition ", s.partition},
+        File{"--near-null-space ", s.near_null_space}, File{"--coordinates ", s.coordinates}})
+    if (names_file(vector.path)) files.push_back(vector);
   for (const std::string& path : batch_inputs(s)) files.push_back({"an input of the batch, ", path});
   std::erase_if(files, [](const File& file) { return file.path.empty(); });
   return files;
@@ -83,43 +76,35 @@ std::string OutputFiles::replace_report(const Failure& failure) {
   // Only the report that was there before: another process of this run may have replaced it, knowing more.
   if (!m_older || !now || m_reported || !is_same(*m_older, *now)) return "";
   try {
-    driver::write_report(path, error_report(m_line, failure));
+    write_file(
+        path, [&](const std::string& name) { write_text(name, report_text(error_report(m_line, failure))); });
   } catch (const std::exception& error) {
     return std::string("; the report of an earlier run stays: ") + error.what();
   }
   return "";
 }
 
-bool OutputFiles::attempt(const std::function<void()>& write) {
+void OutputFiles::write(const std::string& kind, const std::string& path, const Writer& writer) {
+  if (path.empty()) return;
   try {
-    write();
-    return true;
+    write_file(path, writer);
+    m_written[kind] = path;
   } catch (...) {
     const Failure failure = failure_of(std::current_exception());
     if (!m_error) m_error = failure;
     m_errors += (m_errors.empty() ? "" : "; ") + std::string(failure.what());
-    return false;
   }
 }
 
-void OutputFiles::write_history(const std::string& text) {
-  const std::string& path = m_line.settings.history;
-  m_has_history = !path.empty() && attempt([&] { write_text(path, text); });
-}
-
-void OutputFiles::write_solution(const std::function<void(const std::string&)>& write) {
-  const std::string& path = m_line.settings.solution;
-  m_has_solution = !path.empty() && attempt([&] { write_file(path, write); });
-}
-
 void OutputFiles::write_report(Json report) {
-  const Settings& s = m_line.settings;
-  if (s.report.empty()) return;
-  if (m_line.command == "solve")
-    report["files"] = {{"history", m_has_history ? Json(s.history) : Json(nullptr)},
-                       {"solution", m_has_solution ? Json(s.solution) : Json(nullptr)}};
+  if (m_line.command == "solve") {
+    report["files"] = {{"history", nullptr}, {"solution", nullptr}};
+    report["files"].update(m_written);
+  }
   if (m_error && report.is_object()) report["error"] = m_errors;
-  m_reported = attempt([&] { driver::write_report(s.report, report); });
+  const std::string& path = m_line.settings.report;
+  write("report", path, [&](const std::string& name) { write_text(name, report_text(report)); });
+  m_reported = m_written.contains("report");
 }
 
 void OutputFiles::finish(const std::optional<Failure>& own) const {

@@ -4,14 +4,14 @@
 #include <sys/stat.h>
 
 #include <atomic>
-#include <functional>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
+#include "atomic_file.hpp"
 #include "command_line.hpp"
 #include "failure.hpp"
 #include "processes.hpp"
+#include "text.hpp"
 
 namespace prekond::driver {
 
@@ -23,8 +23,6 @@ namespace prekond::driver {
 /// says what was written.
 class OutputFiles {
  public:
-  using Json = nlohmann::ordered_json;
-
   /// Collective. From now on an interrupt replaces an older report.
   /// \throws OptionError for a file that is an input as well, or another output; InputError for one that
   /// cannot be written
@@ -33,10 +31,9 @@ class OutputFiles {
   OutputFiles(const OutputFiles&) = delete;
   OutputFiles& operator=(const OutputFiles&) = delete;
 
-  /// Write the files that the user asked for; an error is kept for finish(). The report is the last, because
-  /// it says what was written.
-  void write_history(const std::string& text);
-  void write_solution(const std::function<void(const std::string&)>& write);
+  /// Writes a file that the user asked for; without a path none. An error is kept for finish().
+  void write(const std::string& kind, const std::string& path, const Writer& writer);
+  /// The last file, because it says which others were written: the `history` and the `solution`.
   void write_report(Json report);
 
   /// \throws Failure for the run's own, with the files that could not be written, or for these
@@ -47,15 +44,12 @@ class OutputFiles {
   std::string replace_report(const Failure& failure);
 
  private:
-  bool attempt(const std::function<void()>& write);
-
   const CommandLine& m_line;
   std::optional<struct stat> m_older;   ///< the report that was there when the work began
   std::atomic<bool> m_reported{false};  ///< this run's report is written
-  bool m_has_history = false;
-  bool m_has_solution = false;
-  std::optional<Failure> m_error;  ///< the first file that could not be written
-  std::string m_errors;            ///< all of them
+  Json m_written = Json::object();      ///< paths by kind
+  std::optional<Failure> m_error;       ///< the first file that could not be written
+  std::string m_errors;                 ///< all of them
 };
 
 }  // namespace prekond::driver

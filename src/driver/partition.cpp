@@ -10,14 +10,25 @@
 
 namespace prekond::driver {
 
+Json distribution_facts(const Processes& processes, const std::string& partition, const PartFacts& own) {
+  const auto most = [&](std::int64_t value) { return -processes.min(-value); };
+  return {{"ranks", processes.size()},
+          {"partition", partition},
+          {"read_by", "rank 0"},
+          {"cut_entries", processes.sum(own.cut_entries)},
+          {"exchanged_entries", processes.sum(own.exchanged_entries)},
+          {"most_entries", most(own.entries)},
+          {"most_rows", most(own.rows)},
+          {"fewest_rows", processes.min(own.rows)},
+          {"most_neighbors", most(own.neighbors)},
+          {"seconds", processes.max(own.seconds)}};
+}
+
 void check_partition(const Settings& settings) {
-  const PartitionChoice choice{settings.partition, {}};
-  if (choice.by_metis() && !has_metis())
+  if (settings.partition == "metis" && !has_metis())
     settings.refuse("partition",
                     "--partition metis needs METIS (Debian: libmetis-dev), which this build does not have; "
                     "install it and configure once more, or take another partition");
-  if (choice.by_file() && choice.name.find_first_of("./") == std::string::npos)
-    settings.refuse("partition", "--partition takes rows, metis or a FILE.mtx, not '" + choice.name + "'");
 }
 
 std::vector<int> read_parts(const std::string& path, std::int64_t num_rows, int ranks) {
@@ -27,18 +38,11 @@ std::vector<int> read_parts(const std::string& path, std::int64_t num_rows, int 
     const bool is_rank = numbers(i) >= 0 && numbers(i) < ranks;
     if (is_rank) parts[i] = static_cast<int>(numbers(i));
     if (!is_rank || parts[i] != numbers(i))
-      throw InputError(concat(path, ": row ", i + 1, " is in part ", numbers(i),
-                              "; parts are the ranks, whole numbers from 0 to ", ranks - 1),
+      throw InputError(text_of(path, ": row ", i + 1, " is in part ", numbers(i),
+                               "; parts are the ranks, whole numbers from 0 to ", ranks - 1),
                        static_cast<std::int64_t>(i));
   }
   return parts;
-}
-
-std::string distribution_text(const DistributionFacts& facts) {
-  return concat(facts.ranks, " ranks, ", facts.partition, ": ", facts.cut_entries, " entries cut, ",
-                facts.exchanged_entries, " vector entries exchanged, ", facts.fewest_rows, " to ",
-                facts.most_rows, " rows a rank, at most ", facts.most_neighbors, " neighbours; read by ",
-                facts.read_by_all ? "all" : "rank 0");
 }
 
 }  // namespace prekond::driver

@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "processes.hpp"
 #include "settings.hpp"
+#include "text.hpp"
 
 namespace prekond::driver {
 
@@ -20,28 +22,23 @@ struct PartitionChoice {
   bool by_file() const { return !by_rows() && !by_metis(); }
 };
 
-/// The partition's effect, over all processes.
-struct DistributionFacts {
-  int ranks = 1;
-  std::string partition = "rows";
-  bool read_by_all = false;            ///< did each process read its part, or rank 0 all?
-  std::int64_t cut_entries = 0;        ///< whose row and column are different processes'
-  std::int64_t exchanged_entries = 0;  ///< of a vector in a product: one for each process that gets it
-  std::int64_t most_entries = 0;       ///< of a process's rows
-  std::int64_t most_rows = 0;          ///< of a process
-  std::int64_t fewest_rows = 0;
-  std::int64_t most_neighbors = 0;  ///< processes that have columns of one process's rows
-  double seconds = 0;               ///< to find the parts and to send the rows there
+/// A process's part of the matrix.
+struct PartFacts {
+  std::int64_t rows = 0;
+  std::int64_t entries = 0;
+  std::int64_t cut_entries = 0;        ///< whose column is another process's row
+  std::int64_t exchanged_entries = 0;  ///< of a vector in a product, which this process gets
+  std::int64_t neighbors = 0;          ///< processes that have columns of its rows
+  double seconds = 0;                  ///< to find the parts and to send the rows there
 };
 
-/// \throws OptionError for a name that is none and looks like no file, and for METIS where the build has none
+/// Collective. The report's `distribution`: sums and extremes of all processes.
+Json distribution_facts(const Processes& processes, const std::string& partition, const PartFacts& own);
+
+/// \throws OptionError for METIS where the build has none
 void check_partition(const Settings& settings);
 
 /// The parts of a vector file of `num_rows` numbers, from 0. \throws InputError for a number that is no rank
 std::vector<int> read_parts(const std::string& path, std::int64_t num_rows, int ranks);
-
-/// "4 ranks, metis: 1234 entries cut, 600 vector entries exchanged, 480 to 520 rows a rank, at most 3
-/// neighbours; read by all"
-std::string distribution_text(const DistributionFacts& facts);
 
 }  // namespace prekond::driver

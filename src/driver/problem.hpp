@@ -7,18 +7,15 @@
 #include <prekond/matrix/csr_matrix.hpp>
 #include <prekond/matrix/io/matrix_market.hpp>
 #include <prekond/matrix/matrix_source.hpp>
+#include <prekond/pattern/permute.hpp>
 
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
-#include "kokkos_session.hpp"
-#include "matching.hpp"
-#include "ordering.hpp"
-#include "partition.hpp"
-#include "processes.hpp"
-#include "progress.hpp"
-#include "settings.hpp"
+#include "context.hpp"
+#include "text.hpp"
 
 namespace prekond::driver {
 
@@ -27,61 +24,14 @@ using Complex = Kokkos::complex<double>;
 template <class Scalar>
 using Matrix = CsrMatrix<const Scalar, const int, const std::size_t, Space::memory_space>;
 
-/// A matrix's origin and its size.
-struct Source {
-  std::string name;  ///< the path, or NAME:SIZE[,key=value...]
-  std::int64_t num_rows = 0;
-  std::int64_t num_cols = 0;
-  std::int64_t nnz = 0;
+/// The matrix that settings name, before it is read or generated.
+struct MatrixInput {
+  std::optional<MatrixMarketFile> file;  ///< open, its first lines read; none where the matrix is generated
   bool complex = false;
-  double seconds = 0;  ///< to read or generate it, copy to the device included
 };
 
-/// The product with A.
-struct ProductFacts {
-  std::string format = "csr";  ///< or "kokkoskernels"
-  std::string reason;          ///< of a choice by `auto`
-  double seconds = 0;          ///< to choose it and to convert A, fenced
-};
-
-/// The facts about the whole of a problem. Known on rank 0 only, but for `order.chosen`, `match.done` and the
-/// near null space, which all know.
-struct ProblemFacts {
-  Source source;
-  bool symmetric = false;  ///< Hermitian, where it is complex
-  std::string not_spd;     ///< why a method for positive definite matrices must refuse this one
-  double norm_b = 0;
-  ProductFacts product;
-  DistributionFacts distribution;
-  OrderFacts order;
-  MatchFacts match;
-  std::string near_null_space;  ///< the file, or `grid`; empty: none
-  std::int64_t num_near_vectors = 0;
-  int unknowns_per_node = 1;
-
-  /// An error of a setup, which counts rows in the order of the problem, with a word on that order.
-  InputError in_order(const InputError& error) const;
-};
-
-/// A x = b, each row one process's.
-template <class Scalar>
-struct Problem : ProblemFacts {
-  Matrix<Scalar> whole;         ///< A on rank 0, until its rows are handed out; a serial process keeps it
-  CsrView<Scalar, Space> rows;  ///< this process's, its own columns first
-  std::unique_ptr<const DistributedMatrix<Scalar, Space>> distributed;
-  std::unique_ptr<const Operator<Scalar, Space>> split;  ///< A's product on several processes
-  Vector<Scalar, Space> b;
-  Vector<Scalar, Space> x0;                       ///< of a file; else empty
-  Ordering<Space> ordering;                       ///< on rank 0; without rows where A has its own order
-  Vector<int, Space> matched_rows;                ///< on rank 0, the rows of A before the ordering; or empty
-  Vector<double, Space> row_scale, column_scale;  ///< of a matching
-  NearNullSpace<double, Space> near;              ///< of this process's rows
-
-  /// A, as the solver applies it.
-  const Operator<Scalar, Space>& op() const { return split ? *split : distributed->product(); }
-  /// A's row of this number in the problem's order, on rank 0; -1 stays -1.
-  std::int64_t original_row(std::int64_t row) const;
-};
+/// Opens the file that `settings` name, if it is one. \throws InputError
+MatrixInput open_matrix(const Settings& settings);
 
 /// The check that a method needs: a matrix that is visibly not symmetric positive definite is taken, noted in
 /// `not_spd`, or refused.
@@ -93,26 +43,71 @@ struct MethodNeeds {
   bool factors_in_order = false;  ///< of one of them, see Properties
 };
 
-/// The matrix that settings name, before it is read or generated.
-struct MatrixInput {
-  std::optional<MatrixMarketFile> file;  ///< open, its first lines read; none where the matrix is generated
-  bool complex = false;
+struct SymmetryFacts {
+  bool symmetric = false;  ///< as MatrixStatistics::symmetric_values
+  std::string not_spd;     ///< the message of check_spd_input; empty: none, or not looked at
 };
 
-/// Opens the file that `settings` name, if it is one. \throws InputError
-MatrixInput open_matrix(const Settings& settings);
-
-/// Reads or generates the matrix, once. \throws InputError
+/// A x = b, each row one process's. Rank 0 knows the facts on the whole, but for `matched`, `order` and the
+/// near null space, which all know.
 template <class Scalar>
-Matrix<Scalar> load_matrix(const Space& space, const Settings& settings, MatrixInput& input,
-                           Progress& progress, Source& source);
+struct Problem {
+  explicit Problem(const Settings& settings);
 
-/// \throws InputError for a matrix that is empty or not square
-void check_shape(const Source& source);
+  Json facts;        ///< the parts of the report that say what the problem is and how it was made
+  std::string name;  ///< the path, or NAME:SIZE[,key=value...]
+  std::int64_t num_rows = 0;
+  std::int64_t num_cols = 0;
+  std::int64_t nnz = 0;
+  std::string not_spd;  ///< why a method for positive definite matrices must refuse this one
+  double norm_b = 0;
 
-/// check_spd_input, whose message begins with the matrix's name. \throws InputError
+  Matrix<Scalar> whole;         ///< A on rank 0, until its rows are handed out; a serial process keeps it
+  CsrView<Scalar, Space> rows;  ///< this process's, its own columns first
+  std::unique_ptr<const DistributedMatrix<Scalar, Space>> distributed;
+  std::unique_ptr<const Operator<Scalar, Space>> split;  ///< A's product on several processes
+  Vector<Scalar, Space> b;
+  Vector<Scalar, Space> x0;                       ///< of a file; else empty
+  NearNullSpace<double, Space> near;              ///< of this process's rows
+  bool matched = false;                           ///< are the rows permuted by a matching?
+  Vector<int, Space> matched_rows;                ///< on rank 0, the rows of A before the ordering; or empty
+  Vector<double, Space> row_scale, column_scale;  ///< of a matching
+  std::string order = "none";                     ///< of the rows, after that
+  Ordering<Space> ordering;                       ///< on rank 0; without rows where A has its own order
+
+  /// A, as the solver applies it.
+  const Operator<Scalar, Space>& op() const { return split ? *split : distributed->product(); }
+
+  /// Reads or generates the whole matrix, once. \throws InputError
+  void load(const Context& context, MatrixInput& input);
+  /// Keeps the sizes, and the seconds of reading or generating.
+  void set_size(std::int64_t height, std::int64_t width, std::int64_t entries, double seconds);
+  /// \throws InputError for a matrix that is empty or not square
+  void check_shape() const;
+  /// Keeps what is known of the symmetry. \throws InputError for a matrix that the check refuses
+  void take_symmetry(SpdCheck check, const SymmetryFacts& found);
+
+  /// --match: permutes the rows of the whole problem, A and b, by a matching of largest product, and keeps
+  /// its scales: Q A x = Q b; for "auto" only where an entry of the diagonal is missing, 0 or weak.
+  /// \throws InputError for a matrix that is not square
+  void match(const Context& context);
+  /// --order: puts the whole problem, A, b, x0 and scales, into the order: P A P^T; for "auto" only where rcm
+  /// makes the bandwidth small enough. \throws InputError for a matrix that is not square
+  void put_in_order(const Context& context);
+
+  /// Collective. This process's part of a vector that rank 0 has; the vector itself where it is serial.
+  Vector<Scalar, Space> own_part(const Context& context, const Vector<Scalar, Space>& all) const;
+  /// Collective. The vector of all parts, on rank 0 and in the order of A as it was given; empty elsewhere.
+  Vector<Scalar, Space> whole_solution(const Context& context, const Vector<Scalar, Space>& x) const;
+  /// A's row of this number in the problem's order, on rank 0; -1 stays -1.
+  std::int64_t original_row(std::int64_t row) const;
+  /// An error of a setup, which counts rows in the order of the problem, with a word on that order.
+  InputError in_order(const InputError& error) const;
+};
+
+/// Symmetry and definiteness of a matrix that one process has.
 template <class Scalar>
-void check_spd(const Space& space, const std::string& name, const Matrix<Scalar>& a);
+SymmetryFacts symmetry_of(const Space& space, const Matrix<Scalar>& a, SpdCheck check);
 
 /// Are the rows to be matched, or put in order? `auto` does neither where the matrix has to stay symmetric,
 /// or the methods do not depend much on the order.
@@ -125,23 +120,26 @@ bool is_to_be_ordered(const Settings& settings, const MethodNeeds& needs);
 ///
 /// \throws InputError also for a matrix that is empty or not square, and for a vector of another length
 template <class Scalar>
-Problem<Scalar> make_problem(const Space& space, const Processes& processes, const Settings& settings,
-                             MatrixInput& input, const MethodNeeds& needs, Progress& progress);
+Problem<Scalar> make_problem(const Context& context, const MethodNeeds& needs, MatrixInput& input);
 
-/// Entry `number` of --rhs random: uniform in (-1, 1], a function of the number; likewise its imaginary part.
-/// `numbers`: of b's entries; empty: 0, 1, ...
+/// The whole of the problem, read or made by one process. A right-hand side that has a name is made of A as
+/// it was before it is matched and ordered.
 template <class Scalar>
-void fill_random(const Space& space, const Vector<Scalar, Space>& b,
-                 const VectorView<const std::int64_t, Space>& numbers = {});
+void make_whole(const Context& context, const MethodNeeds& needs, MatrixInput& input,
+                Problem<Scalar>& problem);
 
-/// Collective. This process's part of a vector that rank 0 has; the vector itself where it is serial.
+/// A vector of a file. \throws InputError for another length
 template <class Scalar>
-Vector<Scalar, Space> own_part(const Space& space, const Processes& processes, const Problem<Scalar>& problem,
-                               const Vector<Scalar, Space>& whole);
+Vector<Scalar, Space> read_vector(const std::string& path, std::int64_t length);
 
-/// Collective. The vector of all parts, on rank 0 and in the order of A as it was given; empty elsewhere.
+/// A 1
 template <class Scalar>
-Vector<Scalar, Space> whole_solution(const Space& space, const Processes& processes,
-                                     const Problem<Scalar>& problem, const Vector<Scalar, Space>& x);
+Vector<Scalar, Space> times_ones(const Space& space, const Matrix<Scalar>& a);
+
+/// Fills b, where --rhs is `ones` or `random`. Entry `number` of a random one is uniform in (-1, 1], a
+/// function of the number; likewise its imaginary part. `numbers`: of b's entries; empty: 0, 1, ...
+template <class Scalar>
+void fill_rhs(const Space& space, const std::string& rhs, const Vector<Scalar, Space>& b,
+              const VectorView<const std::int64_t, Space>& numbers = {});
 
 }  // namespace prekond::driver

@@ -35,9 +35,21 @@ class Processes {
   void on_root(const std::function<void()>& work) const;
 
   /// Collective. The largest of the values, the smallest, their sum; all wait for all.
+#ifdef PREKOND_DRIVER_HAS_MPI
   double max(double value) const;
   std::int64_t min(std::int64_t value) const;
   std::int64_t sum(std::int64_t value) const;
+#else
+  double max(double value) const {
+    return value;
+  }
+  std::int64_t min(std::int64_t value) const {
+    return value;
+  }
+  std::int64_t sum(std::int64_t value) const {
+    return value;
+  }
+#endif
 
   /// Collective. The text of the process with the smallest key, on all of them; empty where all keys are
   /// `no_key`.
@@ -52,7 +64,11 @@ class Processes {
   std::string name_of(int rank) const {
     return "rank " + std::to_string(rank) + " of " + std::to_string(m_size);
   }
+#ifdef PREKOND_DRIVER_HAS_MPI
   void broadcast(std::string& text, int from) const;
+#else
+  static void broadcast(std::string& /*text*/, int /*from*/) {}
+#endif
 
   int m_rank = 0;
   int m_size = 1;

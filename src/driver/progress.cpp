@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <system_error>
 
+#include "text.hpp"
+
 namespace prekond::driver {
 namespace {
 
@@ -26,23 +28,17 @@ std::string printable(std::string text) {
 
 }  // namespace
 
-Progress::Progress(bool wanted, Times times)
-    : m_wanted(wanted), m_times(times), m_terminal(isatty(STDERR_FILENO) == 1) {
-  if (m_terminal) start(&Progress::paint);
-}
-
-/// Where no thread can be had, there is no progress to see.
-void Progress::start(void (Progress::*work)()) {
-  if (!m_wanted || m_writer.joinable()) return;
+Progress::Progress(bool wanted, Times times) : m_wanted(wanted), m_times(times) {
+  if (!wanted || isatty(STDERR_FILENO) != 1) return;
   try {
-    m_writer = std::thread([this, work] { (this->*work)(); });
+    m_writer = std::thread([this] { paint(); });
   } catch (const std::system_error&) {
-    m_wanted = false;
+    // Where no thread can be had, there is no progress to see.
   }
 }
 
-Progress::~Progress() {
-  if (!m_writer.joinable()) return;
+void Progress::end() {
+  if (!live()) return;
   {
     const std::lock_guard lock(m_mutex);
     m_done = true;
@@ -52,14 +48,8 @@ Progress::~Progress() {
 }
 
 void Progress::row(std::size_t number, std::size_t count, const std::string& label) {
-  {
-    const std::lock_guard lock(m_mutex);
-    m_row = "row " + std::to_string(number) + " of " + std::to_string(count) + " (" + printable(label) + ")";
-    m_row_start = Clock::now();
-    m_noted = false;
-  }
-  if (!m_terminal) start(&Progress::watch_row);
-  m_wake.notify_one();
+  const std::lock_guard lock(m_mutex);
+  m_row = "row " + std::to_string(number) + " of " + std::to_string(count) + " (" + printable(label) + ")";
 }
 
 void Progress::phase(const std::string& text) {
@@ -84,15 +74,12 @@ void Progress::iteration(std::int64_t number, double relative_residual) {
 /// The text may be shortened, the numbers are not.
 std::string Progress::line() const {
   const std::int64_t iteration = m_iteration.load(std::memory_order_relaxed);
-  char numbers[160] = "";
-  int length = 0;
-  if (iteration >= 0) {
-    length = std::snprintf(numbers, sizeof numbers, ": iteration %lld, relative residual %.1e",
-                           static_cast<long long>(iteration), m_residual.load(std::memory_order_relaxed));
-  }
-  std::snprintf(numbers + length, sizeof numbers - static_cast<std::size_t>(length), " (%.1f s of %.1f s)",
-                seconds_since(m_phase_start), seconds_since(m_start));
-  const std::string end = numbers, text = (m_row.empty() ? "" : m_row + ": ") + m_text;
+  std::string end;
+  if (iteration >= 0)
+    end = format(": iteration %lld, relative residual %.1e", static_cast<long long>(iteration),
+                 m_residual.load(std::memory_order_relaxed));
+  end += format(" (%.1f s of %.1f s)", seconds_since(m_phase_start), seconds_since(m_start));
+  const std::string text = (m_row.empty() ? "" : m_row + ": ") + m_text;
   const std::size_t room = max_width - std::min(max_width, end.size());
   return (text.size() > room ? text.substr(0, room - std::min<std::size_t>(room, 3)) + "..." : text) + end;
 }
@@ -106,21 +93,6 @@ void Progress::paint() {
   } while (!m_wake.wait_for(lock, m_times.interval, [this] { return m_done; }));
   std::fputs("\r\033[K", stderr);
   std::fflush(stderr);
-}
-
-void Progress::watch_row() {
-  std::unique_lock lock(m_mutex);
-  while (!m_done) {
-    if (m_noted) {
-      m_wake.wait(lock);
-    } else if (Clock::now() - m_row_start < m_times.note) {
-      m_wake.wait_until(lock, m_row_start + m_times.note);
-    } else {
-      std::fprintf(stderr, "prekond: note: %s has taken %.0f s so far; at present: %s (%.0f s)\n",
-                   m_row.c_str(), seconds_since(m_row_start), m_text.c_str(), seconds_since(m_phase_start));
-      m_noted = true;
-    }
-  }
 }
 
 }  // namespace prekond::driver

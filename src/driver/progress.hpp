@@ -12,26 +12,26 @@
 namespace prekond::driver {
 
 /// A line on standard error with the present phase of the command and its time. It appears when the work has
-/// lasted a second, on a terminal only, ten times a second at most, and is gone when the Progress is.
-/// Elsewhere there is one line for each row of `compare` that takes more than a minute.
+/// lasted a second, on a terminal only, ten times a second at most, and is gone at the end.
 ///
 /// A thread of its own writes, because reading and setup have no callback.
 class Progress {
  public:
   struct Times {
-    std::chrono::milliseconds silent{1000};   ///< before the live line appears
+    std::chrono::milliseconds silent{1000};   ///< before the line appears
     std::chrono::milliseconds interval{100};  ///< between two of its states
-    std::chrono::milliseconds note{61000};    ///< of a row, before the line that stays
   };
 
   explicit Progress(bool wanted) : Progress(wanted, Times{}) {}
   Progress(bool wanted, Times times);
-  ~Progress();
+  ~Progress() { end(); }
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// Is anybody looking at the live line?
-  bool live() const { return m_terminal && m_writer.joinable(); }
+  /// Is anybody looking at the line?
+  bool live() const { return m_writer.joinable(); }
+  /// Removes the line.
+  void end();
 
   /// A row of several: "row 2 of 5 (isai)" comes before its phases.
   void row(std::size_t number, std::size_t count, const std::string& label);
@@ -48,21 +48,16 @@ class Progress {
  private:
   using Clock = std::chrono::steady_clock;
 
-  void start(void (Progress::*work)());
   void paint();
-  void watch_row();
   std::string line() const;
 
   bool m_wanted;
   Times m_times;
-  bool m_terminal;
   Clock::time_point m_start = Clock::now();
   Clock::time_point m_phase_start = m_start;
-  Clock::time_point m_row_start = m_start;
   std::mutex m_mutex;
   std::condition_variable m_wake;
   bool m_done = false;
-  bool m_noted = true;  ///< the row, or there is none
   std::string m_row;
   std::string m_text;
   std::atomic<std::int64_t> m_iteration{-1};

@@ -28,19 +28,12 @@ struct Section {
 
 /// Collective. The sections of all processes in the order of the file.
 std::vector<Section> all_sections(const Processes& processes, const Share& share) {
-  const std::vector<Facts> own = share.facts();
-  std::vector<int> counts(processes.size()), begins(processes.size() + 1, 0);
-  const int count = static_cast<int>(own.size());
-  MPI_Allgather(&count, 1, MPI_INT, counts.data(), 1, MPI_INT, MPI_COMM_WORLD);
-  for (std::size_t r = 0; r < counts.size(); ++r) begins[r + 1] = begins[r] + counts[r];
-  std::vector<Facts> all(static_cast<std::size_t>(begins.back()));
-  const MessageType<Facts> type;
-  MPI_Allgatherv(own.data(), count, type.type(), all.data(), counts.data(), begins.data(), type.type(),
-                 MPI_COMM_WORLD);
+  const auto all = exchange_lists(
+      processes.rank(),
+      std::vector<std::vector<Facts>>(static_cast<std::size_t>(processes.size()), share.facts()));
   std::vector<Section> sections;
-  for (std::size_t r = 0; r < counts.size(); ++r)
-    for (int k = 0; k < counts[r]; ++k)
-      sections.push_back({all[static_cast<std::size_t>(begins[r] + k)], r, static_cast<std::size_t>(k)});
+  for (std::size_t r = 0; r < all.size(); ++r)
+    for (std::size_t k = 0; k < all[r].size(); ++k) sections.push_back({all[r][k], r, k});
   std::sort(sections.begin(), sections.end(),
             [](const Section& x, const Section& y) { return x.facts.number < y.facts.number; });
   return sections;
@@ -102,26 +95,25 @@ Pieces send_entries(const Processes& processes, const RowPartition& partition, S
 
 }  // namespace
 
-RowBlock read_rows(const Processes& processes, const std::string& path, std::int64_t& num_rows) {
+NumberedRows read_rows(const Processes& processes, const std::string& path) {
   Share share;
   processes.collective([&] { share = Share::read(path, processes.rank(), processes.size()); });
   const std::vector<Section> sections = all_sections(processes, share);
   check(processes, share, sections);
-  num_rows = share.header.num_rows;
-  const RowPartition partition{num_rows, processes.size()};
+  const RowPartition partition{share.header.num_rows, processes.size()};
+  const std::int64_t first = partition.begin(processes.rank()), count = partition.size(processes.rank());
   Pieces entries = send_entries(processes, partition, share, sections);
-  RowBlock block;
-  block.first_row = partition.begin(processes.rank());
+  HostRows rows;
   std::optional<impl::MarketError> error;
   processes.collective([&] {
     try {
-      block.rows = share.assemble_rows(block.first_row, partition.size(processes.rank()), std::move(entries));
+      rows = share.assemble_rows(first, count, std::move(entries));
     } catch (const InputError& found) {
       error = impl::MarketError{impl::MarketError::of_assembly, found.what()};
     }
   });
   end_at_first(processes, error);
-  return block;
+  return block_of_rows(first, std::move(rows));
 }
 
 }  // namespace prekond::driver

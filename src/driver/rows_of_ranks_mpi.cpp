@@ -8,6 +8,7 @@
 #include "distributed/row_partition.hpp"
 
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 namespace prekond::driver {
@@ -23,30 +24,6 @@ bool all_see_the_same_file(const Processes& processes, const std::string& path) 
   return is_alike(status.st_mtim.tv_sec) && has_same_size;
 }
 
-Vector<double, Space> read_part(const Space& space, const Processes& processes,
-                                const Problem<double>& problem, const std::string& path) {
-  Vector<double, Space> whole;
-  processes.on_root([&] {
-    whole = Kokkos::create_mirror_view_and_copy(Space::memory_space{},
-                                                read_vector_market<double>(path, problem.source.num_rows));
-  });
-  return own_part<double>(space, processes, problem, whole);
-}
-
-/// b, but for A 1, which is made where the rows are distributed.
-void make_rhs(const Space& space, const Processes& processes, const std::string& rhs,
-              Problem<double>& problem) {
-  if (rhs == "a_ones") return;
-  if (names_vector_file(rhs)) {
-    problem.b = read_part(space, processes, problem, rhs);
-    return;
-  }
-  problem.b = allocate<Vector<double, Space>>(space, "prekond::driver::b", problem.rows.num_rows);
-  if (rhs == "ones") return Kokkos::deep_copy(space, problem.b, 1.0);
-  fill_random<double>(space, problem.b, problem.distributed->global_numbers(space));
-  space.fence("prekond::driver::random_rhs");
-}
-
 /// Collective. The norm of a vector of parts, whose squares may overflow.
 double norm_of_parts(const Space& space, const Processes& processes, const Vector<double, Space>& b) {
   const double own = norm<double, Space>(space, b).value();
@@ -60,66 +37,133 @@ double norm_of_parts(const Space& space, const Processes& processes, const Vecto
   return largest * std::sqrt(sum);
 }
 
-/// Collective. The block of rows that RowPartition gives each process, of a generated matrix.
-RowBlock make_rows(const Space& space, const Processes& processes, const Settings& settings) {
-  RowBlock block;
-  processes.collective([&] {
-    at_origin(settings.origins, "generate", [&] {
-      const auto made =
-          generate_rows<double, Space>(space, settings.generate, [&](std::int64_t num_rows) -> RowRange {
-            const RowPartition blocks{num_rows, processes.size()};
-            block.first_row = blocks.begin(processes.rank());
-            return {block.first_row, blocks.end(processes.rank())};
-          });
-      const Kokkos::HostSpace host;
-      block.rows = {made.num_rows, made.num_cols, Kokkos::create_mirror_view_and_copy(host, made.row_ptrs),
-                    Kokkos::create_mirror_view_and_copy(host, made.col_idxs),
-                    Kokkos::create_mirror_view_and_copy(host, made.values)};
-    });
-  });
-  return block;
-}
-
-}  // namespace
-
-bool can_read_rows(const Processes& processes, const Settings& settings, const MethodNeeds& needs) {
+/// Can each process read its part of the matrix, or make it? The same on all.
+bool can_have_own_rows(const Processes& processes, const Settings& settings, const MethodNeeds& needs) {
   if (is_to_be_matched(settings, needs.check) || is_to_be_ordered(settings, needs)) return false;
   if (settings.matrix.empty()) return generates_rows(settings.generate);
   return all_see_the_same_file(processes, settings.matrix);
 }
 
-void make_of_rows(const Space& space, const Processes& processes, const Settings& settings,
-                  const MethodNeeds& needs, Progress& progress, Problem<double>& problem) {
-  const bool is_made = settings.matrix.empty();
-  Source& source = problem.source;
-  source.name = is_made ? settings.generate : settings.matrix;
-  progress.phase((is_made ? "generating " : "reading ") + source.name);
-  const Kokkos::Timer timer;
-  RowBlock block =
-      is_made ? make_rows(space, processes, settings) : read_rows(processes, source.name, source.num_rows);
-  source.num_cols = block.rows.num_cols;
-  if (is_made) source.num_rows = source.num_cols;
-  source.nnz = processes.sum(block.rows.nnz());
-  source.seconds = processes.max(timer.seconds());
-  processes.collective([&] { check_shape(source); });
-  progress.phase("checking " + source.name);
-  const SymmetryFacts symmetry = symmetry_of_ranks(processes, block);
-  problem.symmetric = symmetry.symmetric;
-  if (needs.check != SpdCheck::none) problem.not_spd = symmetry.not_spd;
-  processes.collective([&] {
-    if (needs.check == SpdCheck::require && !problem.not_spd.empty())
-      throw InputError(source.name + ": " + problem.not_spd);
+/// A copy that may be changed.
+HostRows host_rows(const Matrix<double>& a) {
+  const auto copy = [](const auto& from) {
+    using View = std::decay_t<decltype(from)>;
+    const HostRows::view<typename View::non_const_value_type> to(
+        Kokkos::view_alloc(Kokkos::WithoutInitializing, "prekond::driver::host_rows"), from.extent(0));
+    Kokkos::deep_copy(to, from);
+    return to;
+  };
+  return {a.num_rows, a.num_cols, copy(a.row_ptrs), copy(a.col_idxs), copy(a.values)};
+}
+
+/// Collective. The block of rows that RowPartition gives each process, of a generated matrix.
+NumberedRows make_rows(const Context& context) {
+  const Settings& settings = context.settings;
+  NumberedRows block;
+  context.processes.collective([&] {
+    at_origin(settings.given, "generate", [&] {
+      std::int64_t first = 0;
+      const auto made = generate_rows<double, Space>(
+          context.space, settings.generate, [&](std::int64_t num_rows) -> RowRange {
+            const RowPartition blocks{num_rows, context.processes.size()};
+            first = blocks.begin(context.processes.rank());
+            return {first, blocks.end(context.processes.rank())};
+          });
+      const auto on_host = [](const auto& view) {
+        return Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, view);
+      };
+      block = block_of_rows(first, {made.num_rows, made.num_cols, on_host(made.row_ptrs),
+                                    on_host(made.col_idxs), on_host(made.values)});
+    });
   });
+  return block;
+}
+
+/// Collective. Each process's block of the matrix, checked.
+NumberedRows own_blocks(const Context& context, const MethodNeeds& needs, Problem<double>& problem) {
+  const Settings& settings = context.settings;
+  const Processes& processes = context.processes;
+  const bool is_made = settings.matrix.empty();
+  problem.name = is_made ? settings.generate : settings.matrix;
+  context.progress.phase((is_made ? "generating " : "reading ") + problem.name);
+  const Kokkos::Timer timer;
+  NumberedRows block = is_made ? make_rows(context) : read_rows(processes, problem.name);
+  problem.set_size(processes.sum(block.rows.num_rows), block.rows.num_cols, processes.sum(block.rows.nnz()),
+                   processes.max(timer.seconds()));
+  processes.collective([&] { problem.check_shape(); });
+  context.progress.phase("checking " + problem.name);
+  const SymmetryFacts symmetry = symmetry_of_ranks(processes, block);
+  processes.collective([&] { problem.take_symmetry(needs.check, symmetry); });
+  return block;
+}
+
+/// Collective. All rows in rank 0's block, and what each process knows of their order.
+NumberedRows whole_block(const Context& context, const MethodNeeds& needs, MatrixInput& input,
+                         Problem<double>& problem) {
+  const Processes& processes = context.processes;
+  NumberedRows block;
+  processes.on_root([&] {
+    make_whole<double>(context, needs, input, problem);
+    block = block_of_rows(0, host_rows(problem.whole));
+    problem.whole = {};
+  });
+  block.rows.num_cols = -processes.min(-block.rows.num_cols);
+  problem.matched = processes.max(problem.matched ? 1 : 0) > 0;
+  const std::string& order = context.settings.order;
+  if (processes.max(problem.order != "none" ? 1 : 0) > 0) problem.order = order == "auto" ? "rcm" : order;
+  return block;
+}
+
+/// The parts that a file gives the rows of A, of the rows in the problem's order.
+std::vector<int> parts_in_order(std::vector<int> parts, const Problem<double>& problem) {
+  for (const auto& rows : {problem.matched_rows, problem.ordering.permutation}) {
+    if (rows.extent(0) == 0) continue;
+    const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, rows);
+    const std::vector<int> before = parts;
+    for (std::size_t i = 0; i < parts.size(); ++i) parts[i] = before[static_cast<std::size_t>(host(i))];
+  }
+  return parts;
+}
+
+}  // namespace
+
+NumberedRows block_of_rows(std::int64_t first, HostRows rows) {
+  NumberedRows block{std::vector<int>(static_cast<std::size_t>(rows.num_rows)), std::move(rows)};
+  std::iota(block.numbers.begin(), block.numbers.end(), static_cast<int>(first));
+  return block;
+}
+
+void make_rows_of_ranks(const Context& context, const MethodNeeds& needs, MatrixInput& input,
+                        Problem<double>& problem) {
+  const Settings& settings = context.settings;
+  const Processes& processes = context.processes;
+  const bool has_own = can_have_own_rows(processes, settings, needs);
+  const bool is_rhs_file = names_file(settings.rhs), is_x0_file = names_file(settings.x0);
+  NumberedRows block =
+      has_own ? own_blocks(context, needs, problem) : whole_block(context, needs, input, problem);
+  input.file.reset();
   PartitionChoice choice{settings.partition, {}};
   processes.on_root([&] {
-    if (choice.by_file()) choice.parts = read_parts(choice.name, source.num_rows, processes.size());
+    if (choice.by_file())
+      choice.parts = parts_in_order(read_parts(choice.name, problem.num_rows, processes.size()), problem);
+    if (has_own && is_rhs_file) problem.b = read_vector<double>(settings.rhs, problem.num_rows);
+    if (has_own && is_x0_file) problem.x0 = read_vector<double>(settings.x0, problem.num_rows);
   });
-  progress.phase("distributing " + source.name);
-  distribute(space, processes, choice, std::move(block), settings.rhs == "a_ones", problem);
-  problem.distribution.read_by_all = true;
-  make_rhs(space, processes, settings.rhs, problem);
-  if (names_vector_file(settings.x0)) problem.x0 = read_part(space, processes, problem, settings.x0);
-  problem.norm_b = norm_of_parts(space, processes, problem.b);
+  context.progress.phase("distributing " + problem.name);
+  distribute(context.space, processes, choice, std::move(block), has_own && settings.rhs == "a_ones",
+             problem);
+  problem.facts["distribution"]["read_by"] = has_own ? "all" : "rank 0";
+  if (!has_own || is_rhs_file) {
+    problem.b = problem.own_part(context, problem.b);
+  } else if (settings.rhs != "a_ones") {
+    problem.b = allocate<Vector<double, Space>>(context.space, "prekond::driver::b", problem.rows.num_rows);
+    fill_rhs<double>(context.space, settings.rhs, problem.b,
+                     problem.distributed->global_numbers(context.space));
+  }
+  if (is_x0_file) problem.x0 = problem.own_part(context, problem.x0);
+  if (has_own) problem.norm_b = norm_of_parts(context.space, processes, problem.b);
+  if (!problem.matched) return;
+  for (auto* scale : {&problem.row_scale, &problem.column_scale}) *scale = problem.own_part(context, *scale);
 }
 
 }  // namespace prekond::driver

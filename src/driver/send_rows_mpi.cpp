@@ -21,14 +21,14 @@ struct RowLists {
   std::vector<std::vector<double>> values;
 };
 
-RowLists packed(const RowBlock& block, const std::vector<int>& parts, int count) {
+RowLists packed(const NumberedRows& block, const std::vector<int>& parts, int count) {
   const HostRows& rows = block.rows;
   RowLists lists(count);
   for (std::int64_t i = 0; i < rows.num_rows; ++i) {
-    const std::int64_t number = block.first_row + i;
+    const int number = block.numbers[static_cast<std::size_t>(i)];
     const int part = parts[static_cast<std::size_t>(number)];
     const std::size_t begin = rows.row_ptrs(i), end = rows.row_ptrs(i + 1);
-    lists.numbers[part].push_back(static_cast<int>(number));
+    lists.numbers[part].push_back(number);
     lists.lengths[part].push_back(static_cast<int>(end - begin));
     lists.cols[part].insert(lists.cols[part].end(), rows.col_idxs.data() + begin, rows.col_idxs.data() + end);
     lists.values[part].insert(lists.values[part].end(), rows.values.data() + begin, rows.values.data() + end);
@@ -88,10 +88,11 @@ CsrGraph<Space> collect_pattern(const Processes& processes, const HostRows& rows
 }  // namespace
 
 std::vector<int> find_parts(const Processes& processes, const PartitionChoice& choice,
-                            const RowBlock& block) {
+                            const NumberedRows& block) {
   const RowPartition blocks{block.rows.num_cols, processes.size()};
   const int rank = processes.rank();
-  const bool is_in_place = block.first_row == blocks.begin(rank) && block.rows.num_rows == blocks.size(rank);
+  const bool is_in_place = block.rows.num_rows == blocks.size(rank) &&
+                           (block.numbers.empty() || block.numbers.front() == blocks.begin(rank));
   if (choice.by_rows() && processes.min(is_in_place ? 1 : 0) == 1) return {};
   std::vector<int> parts(static_cast<std::size_t>(block.rows.num_cols));
   if (choice.by_rows()) {
@@ -117,14 +118,9 @@ std::vector<int> find_parts(const Processes& processes, const PartitionChoice& c
   return parts;
 }
 
-NumberedRows send_rows(const Processes& processes, const std::vector<int>& parts, RowBlock block) {
+NumberedRows send_rows(const Processes& processes, const std::vector<int>& parts, NumberedRows block) {
+  if (parts.empty()) return block;
   NumberedRows own;
-  if (parts.empty()) {
-    own.numbers.resize(static_cast<std::size_t>(block.rows.num_rows));
-    std::iota(own.numbers.begin(), own.numbers.end(), static_cast<int>(block.first_row));
-    own.rows = std::move(block.rows);
-    return own;
-  }
   const std::int64_t num_cols = block.rows.num_cols;
   RowLists lists = packed(block, parts, processes.size());
   block = {};

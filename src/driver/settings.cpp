@@ -3,14 +3,13 @@
 #include "settings.hpp"
 
 #include <prekond/batched/options.hpp>
+#include <prekond/matrix/matrix_format.hpp>
 
 #include <algorithm>
 
-#include "matching.hpp"
 #include "near_null_space.hpp"
 #include "ordering.hpp"
 #include "partition.hpp"
-#include "product.hpp"
 #include "text.hpp"
 
 namespace prekond::driver {
@@ -25,106 +24,94 @@ Settings default_settings(const std::string& command) {
   return settings;
 }
 
-/// A key, and the commands that know it. Without a text, the doc is that of Settings::describe.
-struct KeyOfCommands {
-  std::string commands;
-  SettingKey key;
-};
-
-using S = Settings;
-using Keys = std::vector<KeyOfCommands>;
-
-const std::string most = "solve compare info", methods = "solve compare";
-
-Keys batch_keys() {
+/// Without a text, the doc is that of Settings::describe.
+std::vector<SettingKey> all_keys() {
+  using S = Settings;
+  const std::string most = "solve compare info", methods = "solve compare", all = most + " batch",
+                    measured = methods + " batch";
+  std::string formats;
+  for (const auto& choice : matrix_format_choices()) formats += choice.first + "|";
   return {
-      {"batch",
-       {"pattern", "MATRIX.mtx[.gz]", "Matrix Market file with the pattern of all systems", "", &S::pattern}},
-      {"batch",
-       {"values", "FILE.mtx,...|FOLDER|perturb:N[,spread=0.2]",
-        "the systems: files; those of a folder, FOLDER/*.mtx or FOLDER/*/A.mtx; or N systems with the values "
-        "of the pattern, off the diagonal multiplied by 1 - spread u, u uniform in [0, 1)",
-        "", &S::values}},
-      {"batch",
-       {"generate", "NAME:SIZE[,key=value...],batch=N[,spread=0.2]",
-        "N systems of a model problem instead ('prekond list generators'; stencil3 is tridiagonal)", "",
-        &S::generate}},
-      {"batch",
-       {"rhs", "a_ones|ones|files",
-        "right-hand sides: b = A*1, ones, or the files b.mtx next to A.mtx and NAME_b.mtx next to NAME.mtx",
-        "", &S::rhs}},
-      {"batch", {"solver", "NAME", "cg, bicgstab, gmres, idr or richardson", "", &S::solver}},
-      {"batch",
-       {"precond", "NAME", "none, jacobi, block_jacobi, ilu0, ic0, par_ilu, isai, fsai or ilu_isai", "",
-        &S::precond}},
-      {"batch", {"format", "csr|ell|dense|banded", "format of the matrices", "", &S::format}},
+      {"batch", "pattern", "MATRIX.mtx[.gz]", "Matrix Market file with the pattern of all systems",
+       &S::pattern},
+      {"batch", "values", "FILE.mtx,...|FOLDER|perturb:N[,spread=0.2]",
+       "the systems: files; those of a folder, FOLDER/*.mtx or FOLDER/*/A.mtx; or N systems with the values "
+       "of the pattern, off the diagonal multiplied by 1 - spread u, u uniform in [0, 1)",
+       &S::values},
+      {"batch", "generate", "NAME:SIZE[,key=value...],batch=N[,spread=0.2]",
+       "N systems of a model problem instead ('prekond list generators'; stencil3 is tridiagonal)",
+       &S::generate},
+      {"batch", "rhs", "a_ones|ones|files",
+       "right-hand sides: b = A*1, ones, or the files b.mtx next to A.mtx and NAME_b.mtx next to NAME.mtx",
+       &S::rhs},
+      {"batch", "solver", "NAME", "cg, bicgstab, gmres, idr or richardson", &S::solver},
+      {"batch", "precond", "NAME", "none, jacobi, block_jacobi, ilu0, ic0, par_ilu, isai, fsai or ilu_isai",
+       &S::precond},
+      {"batch", "format", "csr|ell|dense|banded", "format of the matrices", &S::format},
+      {most, "matrix", "MATRIX.mtx[.gz]", "Matrix Market file, plain or gzip", &S::matrix},
+      {most, "generate", "NAME:SIZE[,key=value...]", "a model problem instead ('prekond list generators')",
+       &S::generate},
+      {methods, "rhs", "a_ones|ones|random|FILE.mtx", "right-hand side; a_ones is b = A*1", &S::rhs},
+      {methods, "x0", "zero|precond|FILE.mtx", "initial vector; precond is x0 = M^-1 b", &S::x0},
+      {methods, "solver", "NAME", "one of 'prekond list solvers'", &S::solver},
+      {"solve", "precond", "NAME", "one of 'prekond list preconditioners'", &S::precond},
+      {"compare", "precond", "NAME[:key=value...],...",
+       "preconditioners, one row of the table each; options after colons, as in "
+       "none,jacobi,adaptive_fsai:max_steps=10:tolerance=0.01",
+       &S::precond},
+      {"info", "precond", "NAME", "M of --condition", &S::precond},
+      {methods, "spmv", formats + "native|kokkoskernels", "format and kernel of A's product", &S::spmv},
+      {measured, "rtol", "NUMBER"},
+      {measured, "atol", "NUMBER"},
+      {measured, "max_iters", "NUMBER"},
+      {measured, "repeat", "NUMBER"},
+      {most, "order", order_names(),
+       "order of the rows and columns of A, undone in x; auto takes rcm for incomplete factorisations where "
+       "it makes the bandwidth smaller by a quarter. info measures A in this order too",
+       &S::order},
+      {most, "match", "[=none|auto|product]",
+       "rows of A permuted so that the product of the diagonal is largest, and scaled for the "
+       "preconditioner; auto does it where the diagonal is weak. Without a value it is product",
+       &S::match, "product"},
+      {methods, "near_null_space", "FILE.mtx",
+       "vectors that A nearly annihilates, for amg: an array file of rows x vectors", &S::near_null_space},
+      {methods, "coordinates", "grid|FILE.mtx",
+       "coordinates of the nodes, rows x 2 or 3: the near null space is the rigid body modes, and a node's "
+       "displacements are its unknowns; grid: those of --generate elasticity3d",
+       &S::coordinates},
+      {methods, "scale", ""},
+      {methods, "devices", "N"},
+      {methods, "partition", "rows|metis|FILE.mtx",
+       "rows of each process under mpirun: blocks of as many; parts with few entries between them, by METIS "
+       "on one rank; or the rank of each row in a vector file",
+       &S::partition},
+      {"solve info", "condition", ""},
+      {all, "report", "FILE.json", "file for what was done and measured", &S::report},
+      {"solve", "history", "FILE.csv", "file for iteration, residual norm and relative residual",
+       &S::history},
+      {"solve", "solution", "FILE.mtx[.gz]", "file for x", &S::solution},
+      {all, "quiet", ""},
   };
 }
 
-/// The problem and the methods.
-Keys problem_keys() {
-  return {
-      {most, {"matrix", "MATRIX.mtx[.gz]", "Matrix Market file, plain or gzip", "", &S::matrix}},
-      {most,
-       {"generate", "NAME:SIZE[,key=value...]", "a model problem instead ('prekond list generators')", "",
-        &S::generate}},
-      {methods, {"rhs", "a_ones|ones|random|FILE.mtx", "right-hand side; a_ones is b = A*1", "", &S::rhs}},
-      {methods, {"x0", "zero|precond|FILE.mtx", "initial vector; precond is x0 = M^-1 b", "", &S::x0}},
-      {methods, {"solver", "NAME", "one of 'prekond list solvers'", "", &S::solver}},
-      {"solve", {"precond", "NAME", "one of 'prekond list preconditioners'", "", &S::precond}},
-      {"compare",
-       {"precond", "NAME[:key=value...],...",
-        "preconditioners, one row of the table each; options after colons, as in "
-        "none,jacobi,adaptive_fsai:max_steps=10:tolerance=0.01",
-        "", &S::precond}},
-      {"info", {"precond", "NAME", "M of --condition", "", &S::precond}},
-      {methods, {"spmv", spmv_names(), "format and kernel of A's product", "", &S::spmv}},
-  };
-}
-
-/// The stopping test, the changes of A, and the files.
-Keys run_keys() {
-  return {
-      {"solve compare batch", {"rtol", "NUMBER", ""}},
-      {"solve compare batch", {"atol", "NUMBER", ""}},
-      {"solve compare batch", {"max_iters", "NUMBER", ""}},
-      {"solve compare batch", {"repeat", "NUMBER", ""}},
-      {most,
-       {"order", order_names(),
-        "order of the rows and columns of A, undone in x; auto takes rcm for incomplete factorisations where "
-        "it "
-        "makes the bandwidth smaller by a quarter. info measures A in this order too",
-        "", &S::order}},
-      {most,
-       {"match", "[=" + match_names() + "]",
-        "rows of A permuted so that the product of the diagonal is largest, and scaled for the "
-        "preconditioner; "
-        "auto does it where the diagonal is weak. Without a value it is product",
-        "product", &S::match}},
-      {methods,
-       {"near_null_space", "FILE.mtx",
-        "vectors that A nearly annihilates, for amg: an array file of rows x vectors", "",
-        &S::near_null_space}},
-      {methods,
-       {"coordinates", "FILE.mtx|grid",
-        "coordinates of the nodes, rows x 2 or 3: the near null space is the rigid body modes, and a node's "
-        "displacements are its unknowns; grid: those of --generate elasticity3d",
-        "", &S::coordinates}},
-      {methods, {"scale", "", ""}},
-      {methods, {"devices", "N", ""}},
-      {methods,
-       {"partition", "rows|metis|FILE.mtx",
-        "rows of each process under mpirun: blocks of as many; parts with few entries between them, by METIS "
-        "on "
-        "one rank; or the rank of each row in a vector file",
-        "", &S::partition}},
-      {"solve info", {"condition", "", ""}},
-      {most + " batch", {"report", "FILE.json", "file for what was done and measured", "", &S::report}},
-      {"solve",
-       {"history", "FILE.csv", "file for iteration, residual norm and relative residual", "", &S::history}},
-      {"solve", {"solution", "FILE.mtx[.gz]", "file for x", "", &S::solution}},
-      {most + " batch", {"quiet", "", ""}},
-  };
+/// \throws OptionError for a value that is none of the words of the key's placeholder. Where it may be a file
+/// as well, it has to look like one: else it is a slip, not a missing file.
+void check_words(const SettingKey& key, const std::string& value) {
+  const bool is_flag = key.placeholder.starts_with("[=");
+  std::string words = key.placeholder;
+  if (is_flag) words = words.substr(2, words.size() - 3);
+  if (words.find('|') == words.npos || words.find(',') != words.npos) return;
+  std::vector<std::string> all = split(words, '|');
+  const bool may_be_file = all.back() == "FILE.mtx";
+  if (may_be_file) all.pop_back();
+  if (std::find(all.begin(), all.end(), value) != all.end()) return;
+  if (may_be_file && names_file(value)) return;
+  if (may_be_file) {
+    words = all.front();
+    for (std::size_t k = 1; k < all.size(); ++k) words += ", " + all[k];
+    words += " or a FILE.mtx";
+  }
+  throw OptionError("--" + key.name + (is_flag ? "=" : "") + " takes " + words + ", not '" + value + "'");
 }
 
 /// \throws OptionError
@@ -133,16 +120,6 @@ std::string to_text(const std::string& key, const OptionValue& value) {
   if (text == nullptr || text->empty())
     throw OptionError("'" + key + "' takes a text that is not empty, not '" + to_string(value) + "'");
   return *text;
-}
-
-/// A name that is none of the words and does not look like a file is a slip, not a missing file.
-void check_vector_source(const Settings& settings, const std::string& key, const std::string& value,
-                         const std::vector<std::string>& words) {
-  if (std::find(words.begin(), words.end(), value) != words.end()) return;
-  if (value.find_first_of("./") != std::string::npos) return;
-  std::string all;
-  for (const auto& word : words) all += word + ", ";
-  settings.refuse(key, "--" + key + " takes " + all + "or a FILE.mtx, not '" + value + "'");
 }
 
 void check_batch(const Settings& settings) {
@@ -154,8 +131,6 @@ void check_batch(const Settings& settings) {
     throw OptionError("both --values and --generate: leave one out");
   if (!settings.pattern.empty() && settings.values.empty())
     throw OptionError("--pattern is for --values: leave it out with --generate");
-  if (settings.rhs != "a_ones" && settings.rhs != "ones" && settings.rhs != "files")
-    settings.refuse("rhs", "--rhs takes a_ones, ones or files, not '" + settings.rhs + "'");
 }
 
 void check_problem(const Settings& settings, const std::string& command) {
@@ -164,42 +139,29 @@ void check_problem(const Settings& settings, const std::string& command) {
                       " --help')");
   if (!settings.matrix.empty() && !settings.generate.empty())
     throw OptionError("both a matrix file and --generate: leave one out");
-  check_spmv(settings);
   check_order(settings);
-  check_match(settings);
   check_partition(settings);
-  check_vector_source(settings, "rhs", settings.rhs, {"a_ones", "ones", "random"});
-  if (!settings.coordinates.empty())
-    check_vector_source(settings, "coordinates", settings.coordinates, {"grid"});
   check_near_null_space(settings);
-  check_vector_source(settings, "x0", settings.x0, {"zero", "precond"});
 }
 
 }  // namespace
 
-void at_origin(const Origins& origins, const std::string& key, const std::function<void()>& check) {
-  const auto origin = origins.find(key);
-  if (origin == origins.end()) return check();
-  try {
-    check();
-  } catch (const OptionError& error) {
-    throw OptionError(origin->second + ": " + error.what());
-  }
+std::string place_of(const RawSettings& given, const std::string& key) {
+  const auto written = given.find(key);
+  const bool is_in_file = written != given.end() && !written->second.origin.empty();
+  return is_in_file ? written->second.origin + ": " : "";
 }
 
 void Settings::refuse(const std::string& key, const std::string& message) const {
-  const auto origin = origins.find(key);
-  throw OptionError(origin == origins.end() ? message : origin->second + ": " + message);
+  throw OptionError(place_of(given, key) + message);
 }
 
 std::vector<SettingKey> setting_keys(const std::string& command) {
   Settings defaults = default_settings(command);
   const auto fields = OptionFields::of(defaults);
   std::vector<SettingKey> keys;
-  Keys all = batch_keys();
-  for (const Keys& more : {problem_keys(), run_keys()}) all.insert(all.end(), more.begin(), more.end());
-  for (auto& [commands, key] : all) {
-    const auto names = split(commands, ' ');
+  for (SettingKey& key : all_keys()) {
+    const auto names = split(key.commands, ' ');
     if (std::find(names.begin(), names.end(), command) == names.end()) continue;
     std::string initial = key.text ? defaults.*key.text : "";
     for (const OptionField& field : fields.list())
@@ -220,9 +182,8 @@ bool takes_precond_options(const std::string& command) {
   return command != "compare";
 }
 
-bool names_vector_file(const std::string& source) {
-  const std::vector<std::string> words = {"a_ones", "ones", "random", "files", "zero", "precond"};
-  return std::find(words.begin(), words.end(), source) == words.end();
+bool names_file(const std::string& value) {
+  return value.find_first_of("./") != value.npos;
 }
 
 void add_pair(OptionMap& options, const std::string& pair, const std::string& flag) {
@@ -232,47 +193,34 @@ void add_pair(OptionMap& options, const std::string& pair, const std::string& fl
   options[pair.substr(0, equals)] = pair.substr(equals + 1);
 }
 
-RawSettings laid_over(const RawSettings& over, RawSettings under) {
-  const auto lay = [&](OptionMap& values, const OptionMap& others, const std::string& prefix) {
-    for (const auto& [key, value] : others) {
-      values[key] = value;
-      under.origins.erase(prefix + key);
-    }
-  };
-  const auto lay_options = [&](const std::string& method, OptionMap RawSettings::*options) {
-    const std::string prefix = method + "_options.";
-    const auto written = over.keys.find(method);
-    const auto before = under.keys.find(method);
-    if (written != over.keys.end() && before != under.keys.end() && written->second != before->second) {
-      (under.*options).clear();
-      std::erase_if(under.origins, [&](const auto& origin) { return origin.first.starts_with(prefix); });
-    }
-    lay(under.*options, over.*options, prefix);
-  };
-  lay_options("solver", &RawSettings::solver_options);
-  lay_options("precond", &RawSettings::precond_options);
+RawSettings laid_over(RawSettings over, RawSettings under) {
+  for (const std::string method : {"solver", "precond"})
+    if (over.contains(method) && under.contains(method) && over[method].value != under[method].value)
+      std::erase_if(under, [&](const auto& given) { return given.first.starts_with(method + "_options."); });
   // The matrix comes from one place: the one named last.
-  if (over.keys.contains("matrix") || over.keys.contains("values")) under.keys.erase("generate");
-  if (over.keys.contains("generate"))
-    for (const char* key : {"matrix", "pattern", "values"}) under.keys.erase(key);
-  lay(under.keys, over.keys, "");
-  return under;
+  if (over.contains("matrix") || over.contains("values")) under.erase("generate");
+  if (over.contains("generate"))
+    for (const char* key : {"matrix", "pattern", "values"}) under.erase(key);
+  over.merge(under);
+  return over;
 }
 
 Settings to_settings(const RawSettings& raw, const std::string& command) {
   Settings settings = default_settings(command);
-  settings.origins = raw.origins;
-  settings.solver_options = raw.solver_options;
-  settings.precond_options = raw.precond_options;
+  settings.given = raw;
+  for (const auto& [key, given] : raw) {
+    if (key.starts_with("solver_options.")) settings.solver_options[key.substr(15)] = given.value;
+    if (key.starts_with("precond_options.")) settings.precond_options[key.substr(16)] = given.value;
+  }
   const auto fields = OptionFields::of(settings);
   for (const SettingKey& key : setting_keys(command)) {
-    const auto value = raw.keys.find(key.name);
-    if (value == raw.keys.end()) continue;
-    at_origin(raw.origins, key.name, [&] {
-      if (key.text)
-        settings.*key.text = to_text(key.name, value->second);
-      else
-        fields.set({{key.name, value->second}}, command);
+    const auto given = raw.find(key.name);
+    if (given == raw.end()) continue;
+    const OptionValue& value = given->second.value;
+    at_origin(raw, key.name, [&] {
+      if (!key.text) return fields.set({{key.name, value}}, command);
+      settings.*key.text = to_text(key.name, value);
+      check_words(key, settings.*key.text);
     });
   }
   if (command == "batch")

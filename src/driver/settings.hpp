@@ -3,23 +3,38 @@
 #pragma once
 /// The settings of `solve`, `compare`, `info` and `batch`. The command line and a config file have the same
 /// keys; both are read into RawSettings, laid over each other, and checked once.
+#include <prekond/core/error.hpp>
 #include <prekond/core/options.hpp>
 #include <prekond/core/stopping.hpp>
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
 namespace prekond::driver {
 
-/// The places of the settings that came from a config file, "PATH:LINE:COLUMN", by key; of options by
-/// "solver_options.NAME" and "precond_options.NAME".
-using Origins = std::map<std::string, std::string>;
+/// A value as it was written.
+struct Given {
+  OptionValue value;
+  std::string origin = {};  ///< "PATH:LINE:COLUMN" in the config file; empty: the command line
+};
 
-/// Does `check`, whose OptionError, if `key` came from a config file, begins with the place there.
-void at_origin(const Origins& origins, const std::string& key, const std::function<void()>& check);
+/// By key; of options by "solver_options.NAME" and "precond_options.NAME".
+using RawSettings = std::map<std::string, Given>;
+
+/// "PATH:LINE:COLUMN: " of a key that came from a config file; else nothing.
+std::string place_of(const RawSettings& given, const std::string& key);
+
+/// Does the work, whose OptionError begins with the place of the key in the config file.
+template <class Work>
+auto at_origin(const RawSettings& given, const std::string& key, const Work& work) {
+  try {
+    return work();
+  } catch (const OptionError& error) {
+    throw OptionError(place_of(given, key) + error.what());
+  }
+}
 
 struct Settings {
   std::string matrix;          ///< path of a Matrix Market file; empty if `generate` says what to make
@@ -33,7 +48,7 @@ struct Settings {
   std::string precond = "none";
   std::string spmv = "auto";       ///< format and kernel of A's product, see product.hpp
   std::string order = "none";      ///< of the rows, see ordering.hpp
-  std::string match = "none";      ///< rows permuted before that, see matching.hpp
+  std::string match = "none";      ///< rows permuted before that, see ordering.hpp
   std::string partition = "rows";  ///< of the rows over processes, see partition.hpp
   std::string near_null_space;     ///< path of a file of vectors, see near_null_space.hpp
   std::string coordinates;         ///< path of a file of the nodes' coordinates, or `grid`
@@ -49,7 +64,14 @@ struct Settings {
   bool quiet = false;
   OptionMap solver_options;
   OptionMap precond_options;
-  Origins origins;
+  RawSettings given;
+
+  /// The name of the matrix or of the batch, as given.
+  const std::string& source() const {
+    for (const std::string* path : {&matrix, &pattern, &values})
+      if (!path->empty()) return *path;
+    return generate;
+  }
 
   /// The settings that are numbers or flags.
   template <class Visitor>
@@ -70,21 +92,16 @@ struct Settings {
   [[noreturn]] void refuse(const std::string& key, const std::string& message) const;
 };
 
-/// Values by key, as they were written.
-struct RawSettings {
-  OptionMap keys;
-  OptionMap solver_options;
-  OptionMap precond_options;
-  Origins origins;
-};
-
 /// A key of the config file; the option of the command line is "--" and the key, with '-' for '_'.
 struct SettingKey {
-  std::string name;         ///< "matrix" is the positional argument
-  std::string placeholder;  ///< for the value in --help; empty: a flag
-  std::string doc;          ///< with the default
-  std::string bare = {};    ///< of a flag that also takes a value after '=': its value without one
-  std::string Settings::*text = nullptr;  ///< null: a number or a flag, see Settings::describe
+  std::string commands;  ///< that know it
+  std::string name;      ///< "matrix" is the positional argument
+  /// For the value in --help; empty: a flag. Words with '|' between are all the values that there are, but
+  /// for files where FILE.mtx is one. "[=...]": a flag that may have a value.
+  std::string placeholder;
+  std::string doc = {};                   ///< with the default; of a number or a flag see Settings::describe
+  std::string Settings::*text = nullptr;  ///< null: a number or a flag
+  std::string bare = {};                  ///< of a flag that may have a value: its value without one
 };
 
 /// The keys that a command knows, in the order of its --help.
@@ -94,15 +111,15 @@ std::vector<SettingKey> setting_keys(const std::string& command);
 bool takes_solver_options(const std::string& command);
 bool takes_precond_options(const std::string& command);
 
-/// Is a value of rhs or x0 a path rather than one of the words?
-bool names_vector_file(const std::string& source);
+/// Is a value that may be a file one, rather than one of the words?
+bool names_file(const std::string& value);
 
 /// Splits `key=value`. \throws OptionError where there is no '=' or no key
 void add_pair(OptionMap& options, const std::string& pair, const std::string& flag);
 
 /// `over` laid over `under`, key by key. Options belong to the solver or preconditioner that they were
 /// written with: where `over` names another one, those of `under` are dropped.
-RawSettings laid_over(const RawSettings& over, RawSettings under);
+RawSettings laid_over(RawSettings over, RawSettings under);
 
 /// Converts and checks everything that can be checked without the data. \throws OptionError
 Settings to_settings(const RawSettings& raw, const std::string& command);

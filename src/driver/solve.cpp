@@ -3,10 +3,9 @@
 #include <prekond/matrix/io/matrix_market.hpp>
 
 #include "commands.hpp"
+#include "condition.hpp"
 #include "measured_solve.hpp"
-#include "report.hpp"
 #include "summary.hpp"
-#include "text.hpp"
 
 namespace prekond::driver {
 namespace {
@@ -21,49 +20,41 @@ std::string history_text(std::vector<double> history, double norm_b) {
   return text;
 }
 
-/// There is no vector to write where it may have NaN in it.
-bool has_solution(const Settings& settings, const SolveResult& result) {
-  return !settings.solution.empty() && result.reason != StopReason::nan &&
-         result.reason != StopReason::out_of_range;
-}
-
 template <class Scalar>
-void solve(const Processes& processes, const Settings& settings, const Method<Scalar>& method,
-           const Devices* devices, MatrixInput& input, OutputFiles& files) {
-  const Space space;
-  Problem<Scalar> problem;
-  Outcome<Scalar> outcome;
-  {
-    Progress progress(!settings.quiet && processes.is_root());
-    const MethodNeeds needs{method.needs_spd() ? SpdCheck::require : SpdCheck::none,
-                            method.precond_properties.factors_in_order};
-    problem = make_problem<Scalar>(space, processes, settings, input, needs, progress);
-    processes.on_root([&] {
-      if (settings.condition) check_condition_of(problem.source.name, problem.symmetric);
-    });
-    outcome = measured_solve<Scalar>(space, processes, problem, method, settings, devices, progress);
-  }
+void solve(const Context& context, const std::vector<Method<Scalar>>& methods, MatrixInput& input,
+           OutputFiles& files) {
+  const Settings& settings = context.settings;
+  const Method<Scalar>& method = methods.front();
+  const Problem<Scalar> problem = make_problem<Scalar>(context, needs_of(methods), input);
+  context.processes.on_root([&] {
+    if (settings.condition) check_condition_of(problem.name, problem.facts.at("matrix").at("symmetric"));
+  });
+  const Outcome<Scalar> outcome = measured_solve<Scalar>(context, problem, method);
+  // There is no vector to write where it may have NaN in it.
+  const bool has_solution = !settings.solution.empty() && outcome.solve.reason != StopReason::nan &&
+                            outcome.solve.reason != StopReason::out_of_range;
   Vector<Scalar, Space> solution;
-  if (has_solution(settings, outcome.solve))
-    solution = whole_solution<Scalar>(space, processes, problem, outcome.x);
-  processes.on_root([&] {
-    files.write_history(history_text(outcome.history, problem.norm_b));
-    if (has_solution(settings, outcome.solve))
-      files.write_solution([&](const std::string& path) {
-        const auto x = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), solution);
-        write_vector_market(path, x, "prekond solve " + problem.source.name);
-      });
-    files.write_report(run_report(processes, problem, method, settings, outcome));
-    if (!settings.quiet) print_summary(processes, problem, method, settings, outcome);
-    files.finish(failure_of_solve(method, settings, outcome));
+  if (has_solution) solution = problem.whole_solution(context, outcome.x);
+  context.processes.on_root([&] {
+    context.progress.end();
+    files.write("history", settings.history, [&](const std::string& path) {
+      write_text(path, history_text(outcome.history, problem.norm_b));
+    });
+    files.write("solution", has_solution ? settings.solution : "", [&](const std::string& path) {
+      const auto x = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), solution);
+      write_vector_market(path, x, "prekond solve " + problem.name);
+    });
+    files.write_report(outcome.report);
+    if (!settings.quiet) print_summary(outcome.report, method);
+    files.finish(failure_of_solve(method, settings, outcome.solve, outcome.report));
   });
 }
 
 }  // namespace
 
 void solve_command(const CommandLine& line, const Processes& processes, OutputFiles& files) {
-  with_methods(line, processes, [&](const auto& methods, const Devices* devices, MatrixInput& input) {
-    solve(processes, line.settings, methods.front(), devices, input, files);
+  with_methods(line, processes, [&](const Context& context, const auto& methods, MatrixInput& input) {
+    solve(context, methods, input, files);
   });
 }
 

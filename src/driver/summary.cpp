@@ -2,119 +2,120 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "summary.hpp"
 
-#include <prekond/core/report.hpp>
-
-#include "near_null_space.hpp"
-#include "text.hpp"
+#include "condition.hpp"
+#include "ordering.hpp"
 
 namespace prekond::driver {
 namespace {
 
-void print_problem(const ProblemFacts& problem) {
-  const Source& source = problem.source;
-  const std::string symmetry = source.complex
-                                   ? problem.symmetric ? "complex, Hermitian" : "complex, not Hermitian"
-                               : problem.symmetric ? "symmetric"
-                                                   : "not symmetric";
-  print_line("matrix",
-             concat(source.name, ": ", source.num_rows, " rows, ", source.nnz, " entries, ", symmetry));
-  if (problem.match.is_asked()) print_line("match", match_text(problem.match));
-  if (problem.order.is_asked()) print_line("order", order_text(problem.order));
-  if (problem.num_near_vectors > 0) print_line("near null", near_null_space_text(problem));
-  const ProductFacts& product = problem.product;
-  print_line("product", "by " + product.format + (product.reason.empty() ? "" : " (" + product.reason + ")") +
-                            ", ready in " + seconds_text(product.seconds));
+void print_problem(const Json& report) {
+  const Json& matrix = report.at("matrix");
+  const bool is_complex = matrix.at("field") == "complex", is_symmetric = matrix.at("symmetric");
+  print_line("matrix", text_of(matrix.at("source"), ": ", matrix.at("rows"), " rows, ", matrix.at("nnz"),
+                               " entries, ", is_complex ? "complex, " : "", is_symmetric ? "" : "not ",
+                               is_complex ? "Hermitian" : "symmetric"));
+  for (const auto& [name, text] : order_texts(report)) print_line(name, text);
+  const Json& near = report.at("near_null_space");
+  if (near.at("vectors") > 0)
+    print_line("near null", text_of(near.at("vectors"), " vectors of ", near.at("name"), ", ",
+                                    near.at("unknowns_per_node"), " unknowns a node"));
+  const Json& product = report.at("product");
+  const std::string reason = product.at("reason");
+  print_line("product", text_of("by ", product.at("format"), reason.empty() ? "" : " (" + reason + ")",
+                                ", ready in ", seconds_text(product.at("seconds"))));
 }
 
-void print_levels(const std::vector<LevelReport>& levels) {
+void print_levels(const Json& precond) {
+  const Json& levels = precond.at("levels");
   if (levels.empty()) return;
   print_line("  levels", format("%zu, operator complexity %.2f, grid complexity %.2f", levels.size(),
-                                operator_complexity(levels), grid_complexity(levels)));
+                                precond.at("operator_complexity").get<double>(),
+                                precond.at("grid_complexity").get<double>()));
   for (std::size_t l = 0; l < levels.size(); ++l)
-    print_line(concat("    ", l),
-               concat(levels[l].num_rows, " rows, ", levels[l].nnz, " entries, ", levels[l].method, " of ",
-                      levels[l].method_nnz, format(" (damping %.3g), ", levels[l].damping),
-                      seconds_text(levels[l].setup_seconds)));
+    print_line(text_of("    ", l),
+               text_of(levels[l].at("num_rows"), " rows, ", levels[l].at("nnz"), " entries, ",
+                       levels[l].at("method"), " of ", levels[l].at("method_nnz"),
+                       format(" (damping %.3g), ", levels[l].at("damping").get<double>()),
+                       seconds_text(levels[l].at("setup_seconds"))));
 }
 
 /// A line for each device of a setup that several share.
-void print_devices(const Measurements& outcome) {
-  const auto& devices = outcome.setup.devices;
+void print_devices(const Json& precond) {
+  const Json& devices = precond.at("devices");
   for (std::size_t k = 0; k < devices.size(); ++k) {
-    const DeviceReport& device = devices[k];
-    const std::string name = k < outcome.device_names.size() ? outcome.device_names[k] + ": " : "";
-    print_line(
-        concat("  device ", k),
-        concat(name, device.num_rows, " rows from ", device.first_row, " (from 0), ", device.rows_read,
-               " read; copied in ", seconds_text(device.copy_seconds), ", symbolic ",
-               seconds_text(device.symbolic_seconds), ", numeric ", seconds_text(device.numeric_seconds)));
+    const Json& device = devices[k];
+    print_line(text_of("  device ", k), text_of(device.at("name"), ": ", device.at("rows"), " rows from ",
+                                                device.at("first_row"), " (from 0), ", device.at("rows_read"),
+                                                " read; copied in ", seconds_text(device.at("copy_seconds")),
+                                                ", symbolic ", seconds_text(device.at("symbolic_seconds")),
+                                                ", numeric ", seconds_text(device.at("numeric_seconds"))));
   }
-  if (!devices.empty()) print_line("  gathered", seconds_text(outcome.setup.gather_seconds));
+  if (!devices.empty()) print_line("  gathered", seconds_text(precond.at("gather_seconds")));
 }
 
-void print_left_out(const Report& report) {
-  if (report.foreign_columns > 0)
-    print_line("  left out", concat(report.foreign_columns, " columns of other processes, with ",
-                                    report.foreign_entries, " entries"));
-  else if (report.foreign_entries > 0)
-    print_line("  left out", concat(report.foreign_entries,
-                                    " entries beyond the rows of other processes that the setup reads"));
+void print_left_out(const Json& precond) {
+  const Json &columns = precond.at("foreign_columns"), &entries = precond.at("foreign_entries");
+  if (columns > 0)
+    print_line("  left out", text_of(columns, " columns of other processes, with ", entries, " entries"));
+  else if (entries > 0)
+    print_line("  left out",
+               text_of(entries, " entries beyond the rows of other processes that the setup reads"));
 }
 
-void print_breakdowns(const Breakdowns& b) {
-  if (b.count == 0) return;
-  print_line("  breakdowns",
-             concat(b.count, " rows; the first is ", b.first_row,
-                    format(" (from 0), pivot %.3g", b.first_pivot), b.action.empty() ? "" : ": ", b.action));
+void print_breakdowns(const Json& found) {
+  if (found.at("count") == 0) return;
+  const std::string action = found.at("action");
+  print_line("  breakdowns", text_of(found.at("count"), " rows; the first is ", found.at("first_row"),
+                                     format(" (from 0), pivot %.3g", found.at("first_pivot").get<double>()),
+                                     action.empty() ? "" : ": ", action));
 }
 
-void print_preconditioner(const ProblemFacts& problem, const MethodFacts& method, const Settings& settings,
-                          const Measurements& outcome) {
-  const Report& report = outcome.setup;
+void print_preconditioner(const Json& report, const MethodFacts& method) {
+  const Json& precond = report.at("preconditioner");
   const std::string options = options_text(method.precond_options);
   print_line("preconditioner", method.precond_name + (options.empty() ? "" : ": ") + options);
-  if (problem.match.done)
+  if (report.at("match").value("done", false))
     print_line("  scaled", "by the matching, the entries of the diagonal to [1/2, 2]");
-  else if (settings.scale)
+  else if (report.at("scale"))
     print_line("  scaled", method.scaling() == ScalingKind::diagonal
                                ? "to a diagonal in [1, 4)"
                                : "to a largest entry in [1, 4) of every row and column");
-  const std::string median = settings.repeat == 1 ? ""
-                                                  : concat("; median of ", settings.repeat, ", the first ",
-                                                           seconds_text(outcome.first_setup_seconds));
-  print_line("  setup", seconds_text(outcome.setup_seconds) + " (symbolic " +
-                            seconds_text(outcome.symbolic_seconds) + ", numeric " +
-                            seconds_text(outcome.numeric_seconds) + median + ")");
-  print_devices(outcome);
-  print_line("  stores", concat(report.nnz, format(" entries, density %.3f, ", density(problem, outcome)),
-                                bytes_text(report.bytes), "; an application takes ",
-                                seconds_text(outcome.apply_seconds)));
-  print_left_out(report);
-  print_levels(report.levels);
-  print_breakdowns(report.breakdowns);
-  for (const auto& note : report.notes) print_line("  note", note);
+  std::string setup = text_of(seconds_text(precond.at("setup_seconds")), " (symbolic ",
+                              seconds_text(precond.at("symbolic_seconds")), ", numeric ",
+                              seconds_text(precond.at("numeric_seconds")));
+  if (report.at("repeat") > 1)
+    setup += text_of("; median of ", report.at("repeat"), ", the first ",
+                     seconds_text(precond.at("first_setup_seconds")));
+  print_line("  setup", setup + ")");
+  print_devices(precond);
+  print_line("  stores", text_of(precond.at("nnz"),
+                                 format(" entries, density %.3f, ", precond.at("density").get<double>()),
+                                 bytes_text(precond.at("bytes")), "; an application takes ",
+                                 seconds_text(precond.at("apply_seconds"))));
+  print_left_out(precond);
+  print_levels(precond);
+  print_breakdowns(precond.at("breakdowns"));
+  for (const std::string note : precond.at("notes")) print_line("  note", note);
 }
 
-void print_solver(const MethodFacts& method, const Settings& settings, const Measurements& outcome) {
-  const SolveResult& result = outcome.solve;
-  OptionMap options = method.solver_options;
-  StoppingOptions stopping = settings.stopping;
-  options.merge(OptionFields::of(stopping).values());
-  print_line("solver", method.solver_name + ": " + options_text(options));
-  print_line("  ended", concat(result.converged ? "converged" : "NOT CONVERGED", " (",
-                               to_string(result.reason), ") after ", result.iterations, " iterations, ",
-                               result.matrix_products, " products with A"));
-  if (result.reason != StopReason::nan)
-    print_line("  residual", format("%.3e of ||b||, the true one %.3e", result.relative_residual,
-                                    result.true_relative_residual));
-  print_line("  solve", seconds_text(result.seconds));
-  print_line("total", seconds_text(outcome.setup_seconds + result.seconds));
+void print_solver(const Json& report, const MethodFacts& method) {
+  const Json& solver = report.at("solver");
+  print_line("solver", method.solver_name + ": " + options_text(method.solver_options));
+  print_line("  ended", text_of(solver.at("converged") ? "converged" : "NOT CONVERGED", " (",
+                                solver.at("reason"), ") after ", solver.at("iterations"), " iterations, ",
+                                solver.at("matrix_products"), " products with A"));
+  if (solver.at("relative_residual").is_number())
+    print_line("  residual",
+               format("%.3e of ||b||, the true one %.3e", solver.at("relative_residual").get<double>(),
+                      solver.at("true_relative_residual").get<double>()));
+  print_line("  solve", seconds_text(solver.at("seconds")));
+  print_line("total", seconds_text(report.at("total_seconds")));
 }
 
 /// The end of the solver, and the cure.
 std::string failure_text(const MethodFacts& method, const Settings& settings, const SolveResult& result) {
   const std::string &solver = method.solver_name, reason = to_string(result.reason),
-                    iterations = concat(result.iterations, " iteration", result.iterations == 1 ? "" : "s"),
+                    iterations = text_of(result.iterations, " iteration", result.iterations == 1 ? "" : "s"),
                     residual = format("relative residual %.2e", result.true_relative_residual),
                     broke_down = solver + " broke down after " + iterations + " (" + reason,
                     singular = result.looks_singular ? "; the matrix looks singular: ||A v|| is negligible "
@@ -122,7 +123,7 @@ std::string failure_text(const MethodFacts& method, const Settings& settings, co
                                                      : "";
   switch (result.reason) {
     case StopReason::max_iters:
-      return concat(
+      return text_of(
           solver, " has not converged in ", iterations, " (", residual, ", rtol ", settings.stopping.rtol,
           "): raise --max-iters, or choose a stronger preconditioner ('prekond list preconditioners')",
           singular);
@@ -172,29 +173,39 @@ std::string failure_text(const MethodFacts& method, const Settings& settings, co
 
 }  // namespace
 
-std::string computed_on(int num_processes) {
-  const std::string device = device_name();
-  return concat(Space::name(), ", ", device.empty() ? concat(host_threads(), " threads") : device,
-                num_processes == 1 ? "" : concat(", ", num_processes, " processes"));
+void print_environment(const Json& report) {
+  const Json &prekond = report.at("prekond"), &processes = prekond.at("processes");
+  const std::string device = prekond.at("device");
+  print_line("computed on", text_of(prekond.at("backend"), ", ",
+                                    device.empty() ? text_of(prekond.at("threads"), " threads") : device,
+                                    processes == 1 ? "" : text_of(", ", processes, " processes")));
 }
 
-void print_summary(const Processes& processes, const ProblemFacts& problem, const MethodFacts& method,
-                   const Settings& settings, const Measurements& outcome) {
-  print_problem(problem);
-  print_line("computed on", computed_on(processes.size()));
-  if (!processes.is_serial()) print_line("distributed", distribution_text(problem.distribution));
-  print_preconditioner(problem, method, settings, outcome);
-  print_solver(method, settings, outcome);
-  if (outcome.condition) print_condition(*outcome.condition);
+std::string distribution_text(const Json& report) {
+  const Json& facts = report.at("distribution");
+  return text_of(facts.at("ranks"), " ranks, ", facts.at("partition"), ": ", facts.at("cut_entries"),
+                 " entries cut, ", facts.at("exchanged_entries"), " vector entries exchanged, ",
+                 facts.at("fewest_rows"), " to ", facts.at("most_rows"), " rows a rank, at most ",
+                 facts.at("most_neighbors"), " neighbours; read by ", facts.at("read_by"));
+}
+
+void print_summary(const Json& report, const MethodFacts& method) {
+  print_problem(report);
+  print_environment(report);
+  if (report.at("prekond").at("processes") > 1) print_line("distributed", distribution_text(report));
+  print_preconditioner(report, method);
+  print_solver(report, method);
+  print_condition(report);
 }
 
 std::optional<Failure> failure_of_solve(const MethodFacts& method, const Settings& settings,
-                                        const Measurements& outcome) {
-  if (outcome.solve.converged) return std::nullopt;
-  std::string text = failure_text(method, settings, outcome.solve);
-  if (settings.match == "none" && outcome.setup.breakdowns.count > 0 && !method.needs_spd())
+                                        const SolveResult& result, const Json& report) {
+  if (result.converged) return std::nullopt;
+  std::string text = failure_text(method, settings, result);
+  const bool has_breakdowns = report.at("preconditioner").at("breakdowns").at("count") > 0;
+  if (settings.match == "none" && has_breakdowns && !method.needs_spd())
     text += "; rows broke down in the setup: --match brings large entries to the diagonal";
-  return Failure(exit_code(outcome.solve), text);
+  return Failure(exit_code(result), text);
 }
 
 }  // namespace prekond::driver

@@ -33,7 +33,8 @@ std::string value_text(const double* value, const char* missing) {
 /// The rows of a block, with columns that ascend.
 class Block {
  public:
-  explicit Block(const RowBlock& block) : m_rows(block.rows), m_first_row(block.first_row) {}
+  explicit Block(const NumberedRows& block)
+      : m_rows(block.rows), m_first_row(block.numbers.empty() ? 0 : block.numbers.front()) {}
 
   /// Null where the entry is not stored.
   const double* find(std::int64_t row, std::int64_t col) const {
@@ -89,7 +90,7 @@ class Block {
 
 }  // namespace
 
-SymmetryFacts symmetry_of_ranks(const Processes& processes, const RowBlock& rows,
+SymmetryFacts symmetry_of_ranks(const Processes& processes, const NumberedRows& rows,
                                 std::int64_t rows_at_a_time) {
   const Block block(rows);
   const RowPartition blocks{rows.rows.num_cols, processes.size()};

@@ -5,6 +5,7 @@
 #include <prekond/core/options.hpp>
 
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -14,11 +15,22 @@ namespace prekond::driver {
 /// printf into a string.
 [[gnu::format(printf, 1, 2)]] std::string format(const char* pattern, ...);
 
+using Json = nlohmann::ordered_json;
+
+/// A JSON text without its quotes; anything else as it is.
+inline std::string printed(const Json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+template <class T>
+const T& printed(const T& value) {
+  return value;
+}
+
 /// The parts as a stream prints them, one after the other.
 template <class... Parts>
-std::string concat(const Parts&... parts) {
+std::string text_of(const Parts&... parts) {
   std::ostringstream text;
-  (text << ... << parts);
+  (text << ... << printed(parts));
   return text.str();
 }
 

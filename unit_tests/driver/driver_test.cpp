@@ -79,6 +79,10 @@ const std::vector<ErrorCase> data_errors = {
     {"info_complex_line", {"info", "complex_line.mtx"}, 3, {"complex_line.mtx:4"}},
     {"compare_not_hermitian", {"compare", "not_hermitian.mtx", "--precond", "none"}, 3, {"not Hermitian"}},
     {"compare_not_symmetric", {"compare", "nonsymmetric.mtx", "--precond", "none"}, 3, {"not symmetric"}},
+    {"compare_needs_symmetry",
+     {"compare", "nonsymmetric.mtx", "--solver", "gmres", "--precond", "fsai,ic0"},
+     3,
+     {"prekond: error: nonsymmetric.mtx: the matrix is not symmetric"}},
 };
 
 const std::vector<ErrorCase> command_line_errors = {

@@ -121,7 +121,7 @@ TEST_F(NearNullSpaceTest, WhatDoesNotFitIsRefused) {
   refused(solve({"--coordinates", "grid", "--near-null-space", "modes.mtx"}), 2, "leave one out");
   refused({"solve", "spd.mtx", "--precond", "amg", "--coordinates", "grid"}, 2,
           "--coordinates grid is for --generate elasticity3d:SIZE");
-  refused(solve({"--coordinates", "gird"}), 2, "--coordinates takes grid, or a FILE.mtx, not 'gird'");
+  refused(solve({"--coordinates", "gird"}), 2, "--coordinates takes grid or a FILE.mtx, not 'gird'");
   for (const std::string other : {"--order=rcm", "--scale"})
     refused(solve({"--coordinates", "grid", other}), 2, "leave --order, --match and --scale out");
   refused(solve({"--near-null-space", "modes.mtx", "--scale"}), 2,

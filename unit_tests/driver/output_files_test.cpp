@@ -62,6 +62,8 @@ TEST_F(OutputFilesTest, NoOutputIsAnInput) {
                    {flag, "link.mtx would overwrite --rhs spd.mtx"});
     expect_refused({"solve", "--generate", "poisson2d:5", "--x0", "spd.mtx", flag, "link.mtx"},
                    {"--x0 spd.mtx"});
+    expect_refused({"solve", "--generate", "poisson2d:5", "--near-null-space", "spd.mtx", flag, "link.mtx"},
+                   {"link.mtx would overwrite --near-null-space spd.mtx"});
     write("c.json", R"({"generate": "poisson2d:5"})");
     expect_refused({"solve", "--config", "c.json", flag, "./c.json"},
                    {"./c.json would overwrite --config c.json"});

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The standard error while the command works: a live line on a terminal, elsewhere a line for each
-// row of `compare` that takes long.
+// The standard error while the command works: a live line on a terminal, elsewhere only notes.
 #include "driver/progress.hpp"
 
 #include <fcntl.h>
@@ -19,7 +18,6 @@ namespace prekond::driver {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::MatchesRegex;
 using ::testing::Not;
 
 using std::chrono::milliseconds;
@@ -80,7 +78,7 @@ constexpr milliseconds soon{1}, never{3600000};
 TEST(Progress, PaintsALineOnATerminal) {
   Caught caught(true);
   {
-    Progress progress(true, {soon, soon, soon});
+    Progress progress(true, {soon, soon});
     EXPECT_TRUE(progress.live());
     progress.phase("reading a\nb\x1b.mtx");
     EXPECT_THAT(caught.until(" s of "), HasSubstr("\rreading a?b?.mtx ("));
@@ -106,48 +104,31 @@ TEST(Progress, PaintsALineOnATerminal) {
 TEST(Progress, IsSilentForASecondOnATerminal) {
   Caught caught(true);
   {
-    Progress progress(true, {never, soon, soon});
+    Progress progress(true, {never, soon});
     progress.phase("reading");
     progress.row(1, 2, "none");
   }
   EXPECT_EQ(caught.rest(), "");
 }
 
-TEST(Progress, NotesALongRowOnceElsewhere) {
+TEST(Progress, SaysNothingElsewhere) {
   Caught caught(false);
   {
-    Progress progress(true, {soon, soon, soon});
+    Progress progress(true, {soon, soon});
     EXPECT_FALSE(progress.live());
-    progress.phase("reading a.mtx");
-    progress.row(2, 5, "isai");
-    progress.phase("setup of isai");
-    EXPECT_THAT(
-        caught.until("\n"),
-        MatchesRegex("prekond: note: row 2 of 5 .isai. has taken [0-9]+ s so far; at present: .* s.\n"));
-    progress.phase("cg with isai");
-    progress.row(3, 5, "spai");
-    EXPECT_THAT(caught.until("row 3 of 5 (spai) has taken"), HasSubstr("row 3 of 5 (spai) has taken"));
-  }
-  const std::string text = caught.rest();
-  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2) << text;
-}
-
-TEST(Progress, SaysNothingElsewhereThatIsNotLong) {
-  Caught caught(false);
-  {
-    Progress progress(true, {soon, soon, never});
     progress.row(1, 2, "none");
     progress.phase("setup of none");
     usleep(5000);
   }
-  {
-    Progress quiet(false, {soon, soon, soon});
-    quiet.row(1, 2, "none");
-    usleep(5000);
-  }
   EXPECT_EQ(caught.rest(), "");
-  EXPECT_EQ(Progress::Times().note, milliseconds(61000));
   EXPECT_EQ(Progress::Times().silent, milliseconds(1000));
+}
+
+TEST(Progress, NotesAreSaidEverywhereButWhereItIsQuiet) {
+  Caught caught(false);
+  Progress(false, {soon, soon}).note("not this one");
+  Progress(true, {soon, soon}).note("minutes");
+  EXPECT_EQ(caught.rest(), "prekond: note: minutes\n");
 }
 
 }  // namespace

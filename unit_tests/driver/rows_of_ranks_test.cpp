@@ -56,8 +56,7 @@ class RowsOfRanks : public ::testing::Test {
 
   std::string error_of(const std::string& path) {
     try {
-      std::int64_t rows = 0;
-      read_rows(m_processes, path, rows);
+      read_rows(m_processes, path);
     } catch (const std::exception& error) {
       return error.what();
     }
@@ -115,10 +114,9 @@ TEST_F(RowsOfRanks, AreReadAsByOne) {
       for (const bool compressed : {false, true}) {
         const std::string text = scattered(rows, 20 * rows, symmetry);
         const std::string path = write(compressed ? prekond::testing::gzipped(text) : text);
-        std::int64_t num_rows = 0;
-        const HostRows own = read_rows(m_processes, path, num_rows).rows;
-        EXPECT_EQ(num_rows, rows);
-        expect_rows(own, block_numbers(rows), read_matrix_market<double>(path));
+        const NumberedRows own = read_rows(m_processes, path);
+        EXPECT_EQ(own.numbers, block_numbers(rows));
+        expect_rows(own.rows, own.numbers, read_matrix_market<double>(path));
         m_processes.max(0);  // before the file goes away
       }
 }
@@ -128,8 +126,7 @@ TEST_F(RowsOfRanks, OfLongFilesAreReadAsByOne) {
   std::string text = scattered(3000, 700000, "symmetric");
   for (const bool compressed : {false, true}) {
     const std::string path = write(compressed ? prekond::testing::gzipped(text) : text);
-    std::int64_t num_rows = 0;
-    const HostRows own = read_rows(m_processes, path, num_rows).rows;
+    const HostRows own = read_rows(m_processes, path).rows;
     expect_rows(own, block_numbers(3000), read_matrix_market<double>(path));
     m_processes.max(0);
   }
@@ -180,8 +177,7 @@ TEST_F(RowsOfRanks, OneRankAloneCannotOpenTheFile) {
 
 TEST_F(RowsOfRanks, AreSentToTheirParts) {
   const std::string path = write(scattered(97, 900, "general"));
-  std::int64_t num_rows = 0;
-  const RowBlock block = read_rows(m_processes, path, num_rows);
+  const NumberedRows block = read_rows(m_processes, path);
   const HostRows whole = read_matrix_market<double>(path);
   const auto stay = send_rows(m_processes, {}, block);
   EXPECT_EQ(stay.numbers, block_numbers(97));
@@ -212,8 +208,7 @@ TEST_F(RowsOfRanks, MetisGetsThePatternOfAll) {
       }
   const std::string path = write("%%MatrixMarket matrix coordinate real general\n288 288 " +
                                  std::to_string(entries) + "\n" + lines);
-  std::int64_t num_rows = 0;
-  const RowBlock block = read_rows(m_processes, path, num_rows);
+  const NumberedRows block = read_rows(m_processes, path);
   const auto parts = find_parts(m_processes, PartitionChoice{"metis", {}}, block);
   ASSERT_EQ(parts.size(), 288u);
   const HostRows whole = read_matrix_market<double>(path);
@@ -241,10 +236,9 @@ TEST_F(RowsOfRanks, MetisGetsThePatternOfAll) {
 /// A problem with the matrix of a file, its rows by the parts, and b = A 1.
 Problem<double> distributed(const Processes& processes, const std::string& path,
                             const std::vector<int>& parts) {
-  std::int64_t num_rows = 0;
-  RowBlock block = read_rows(processes, path, num_rows);
+  NumberedRows block = read_rows(processes, path);
   const PartitionChoice choice = parts.empty() ? PartitionChoice{} : PartitionChoice{"parts.mtx", parts};
-  Problem<double> problem;
+  Problem<double> problem{Settings()};
   distribute(Space(), processes, choice, std::move(block), true, problem);
   return problem;
 }
@@ -255,6 +249,7 @@ TEST_F(RowsOfRanks, ProductsAndFactsAreThoseOfTheWhole) {
   for (const bool by_file : {false, true}) {
     const std::vector<int> parts = by_file ? scattered_parts(97) : std::vector<int>();
     const auto a = distributed(m_processes, path, parts);
+    const Json& facts = a.facts.at("distribution");
     // x_j = j + 1 by the global numbers, y on rank 0 in their order.
     const Space space;
     const auto numbers = a.distributed->global_numbers(space);
@@ -288,20 +283,20 @@ TEST_F(RowsOfRanks, ProductsAndFactsAreThoseOfTheWhole) {
       EXPECT_NEAR(result(i), product, 1e-9 * std::abs(product)) << i;
       EXPECT_NEAR(row_sums(i), sum, 1e-9 * std::abs(sum)) << i;
     }
-    EXPECT_EQ(a.distribution.cut_entries, cut);
-    EXPECT_EQ(a.distribution.exchanged_entries, static_cast<std::int64_t>(sent.size()));
+    EXPECT_EQ(facts.at("cut_entries"), cut);
+    EXPECT_EQ(facts.at("exchanged_entries"), static_cast<std::int64_t>(sent.size()));
     std::int64_t most_entries = 0;
     for (const auto& [part, count] : entries) most_entries = std::max(most_entries, count);
-    EXPECT_EQ(a.distribution.most_entries, most_entries);
-    EXPECT_EQ(a.distribution.ranks, m_processes.size());
+    EXPECT_EQ(facts.at("most_entries"), most_entries);
+    EXPECT_EQ(facts.at("ranks"), m_processes.size());
     std::map<int, int> sizes;
     for (int i = 0; i < 97; ++i) ++sizes[part_of(i)];
-    EXPECT_EQ(a.distribution.most_rows, std::max_element(sizes.begin(), sizes.end(), [](auto& p, auto& q) {
-                                          return p.second < q.second;
-                                        })->second);
-    EXPECT_EQ(a.distribution.fewest_rows == 0, by_file && m_processes.size() > 1);
-    EXPECT_LE(a.distribution.most_neighbors, m_processes.size() - 1);
-    EXPECT_EQ(a.distribution.most_neighbors > 0, cut > 0);
+    EXPECT_EQ(facts.at("most_rows"), std::max_element(sizes.begin(), sizes.end(), [](auto& p, auto& q) {
+                                       return p.second < q.second;
+                                     })->second);
+    EXPECT_EQ(facts.at("fewest_rows") == 0, by_file && m_processes.size() > 1);
+    EXPECT_LE(facts.at("most_neighbors"), m_processes.size() - 1);
+    EXPECT_EQ(facts.at("most_neighbors") > 0, cut > 0);
   }
   m_processes.max(0);
 }
@@ -375,8 +370,7 @@ TEST_F(RowsOfRanks, SymmetryIsThatOfTheWhole) {
       expected = error.what();
     }
     const bool symmetric = statistics<double, Space>(space, whole).symmetric_values;
-    std::int64_t num_rows = 0;
-    const RowBlock block = read_rows(m_processes, path, num_rows);
+    const NumberedRows block = read_rows(m_processes, path);
     for (const std::int64_t at_a_time : {3, 1000}) {
       const auto facts = symmetry_of_ranks(m_processes, block, at_a_time);
       EXPECT_EQ(facts.symmetric, symmetric) << k;
