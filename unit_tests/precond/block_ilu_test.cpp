@@ -33,8 +33,8 @@ BlockIlu0Options options_of(int b, FactorSchedule schedule = FactorSchedule::aut
   options.block_size = b;
   options.shift = 0;
   options.solve.method = method;
-  if (schedule == FactorSchedule::levels) options.solve.method = BlockTriangularMethod::levels;
-  if (schedule == FactorSchedule::sync_free) options.solve.method = BlockTriangularMethod::sync_free;
+  if (schedule == FactorSchedule::levels) options.solve.method = TriangularMethod::levels;
+  if (schedule == FactorSchedule::sync_free) options.solve.method = TriangularMethod::sync_free;
   return options;
 }
 
