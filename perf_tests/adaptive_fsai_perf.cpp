@@ -67,7 +67,7 @@ void register_all(int& argc, char** argv) {
         perf::add("setup/" + spec + "/" + word + "/k_max:" + std::to_string(k), repetitions,
                   [=](benchmark::State& state) { return perf::set_up<Algorithm>(state, *a, options); });
       }
-      perf::add("numeric_again/" + spec + "/" + word + "/k_max:" + std::to_string(options.max_steps.value()),
+      perf::add("numeric_again/" + spec + "/" + word + "/k_max:" + std::to_string(options.max_steps),
                 repetitions, [=](benchmark::State&) { return set_up_again(*a, options); });
     }
   }
