@@ -218,10 +218,11 @@ TYPED_TEST(BlockFsaiTest, AFailedSymbolicLeavesTheBlocksOfTheOldFactor) {
 }
 
 TYPED_TEST(BlockFsaiTest, AUnitedPatternBeyondItsBudgetIsRefused) {
-  const HostMatrix<double> a = random_spd(90, 0.2, 51);
+  // The pattern takes more than a row's system, which the budget bounds too.
+  const HostMatrix<double> a = random_spd(900, 0.01, 51);
   FsaiOptions options = in_blocks(1);
   const auto bytes = [&](const HostMatrix<double>& g) {
-    return static_cast<std::int64_t>(91 * sizeof(std::size_t) + g.nnz() * sizeof(int));
+    return static_cast<std::int64_t>(901 * sizeof(std::size_t) + g.nnz() * sizeof(int));
   };
   const std::int64_t alone = bytes(factor<TypeParam>(a, options));
   options = in_blocks(6);

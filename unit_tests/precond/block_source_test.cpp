@@ -276,7 +276,7 @@ TYPED_TEST(BlockSourceTest, FsaiIsThatOfTheExpandedMatrix) {
             SCOPED_TRACE(std::to_string(n) + " block rows of " + std::to_string(b) + ", power " +
                          std::to_string(power));
             const auto blocks = a.template on_device<TypeParam>(order);
-            const int block_size = power == 1 ? 0 : b;
+            const int block_size = power == 1 && b <= 16 ? 0 : b;  // blocks that are found have up to 16 rows
             ASSERT_NO_FATAL_FAILURE(
                 expect_fsai_of_blocks<TypeParam>(blocks, fsai_options(block_size, power, precision)));
           }

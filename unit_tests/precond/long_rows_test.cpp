@@ -345,6 +345,7 @@ void expect_budget(Options options, const HostMatrix<double>& a, const std::stri
   Preconditioner one_less(options);
   EXPECT_THAT(message_of<InputError>([&] { one_less.numeric(space, device); }), HasSubstr("memory_budget"));
   options.memory_budget = needed;
+  options.workspace_budget = 1 << 16;  // room for one system, which is larger
   Preconditioner enough(options);
   enough.symbolic(space, device);
   const MemoryPeak memory;
