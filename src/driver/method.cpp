@@ -123,11 +123,11 @@ Method<Scalar> choose_method(const Settings& settings, const std::string& precon
   method.solver_name = settings.solver;
   method.label = method.precond_name = precond;
   method.solver = at_origin(settings.given, "solver", [&] {
-    const auto registry = solver_registry<Scalar, Space>();
+    const auto& registry = solver_registry<Scalar, Space>();
     return find_registered(registry, settings.solver, "solver" + kind_of_matrix).configure();
   });
   method.precond = at_origin(settings.given, "precond", [&] {
-    const auto registry = preconditioner_registry<Scalar, Space>();
+    const auto& registry = preconditioner_registry<Scalar, Space>();
     return find_registered(registry, precond, "preconditioner" + kind_of_matrix).configure();
   });
   OptionFields fields = method.precond->fields();
