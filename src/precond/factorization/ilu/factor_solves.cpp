@@ -119,7 +119,7 @@ void FactorSolves<Scalar, Space>::numeric_by_blocks(const Space& space, const Fi
                                upper_scale});
   m_blockwise = triangular::make_blockwise_solves<Scalar, Space>(space, m_blocks, lower, upper, m_last_scale,
                                                                  m_options.storage, report.notes);
-  report.notes.push_back(m_owner + ", both solves: " + std::to_string(m_blocks.count) +
+  report.notes.push_back(m_owner + ", lower and upper solve: " + std::to_string(m_blocks.count) +
                          " diagonal blocks, a thread each");
   space.fence("prekond::ilu::numeric_by_blocks");  // temporaries are freed
 }
