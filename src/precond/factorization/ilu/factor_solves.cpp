@@ -33,17 +33,25 @@ struct ScaleRange {
 
 }  // namespace
 
+/// Forgets the blocks of an earlier pattern.
+template <class Scalar, class Space>
+void FactorSolves<Scalar, Space>::begin(std::int64_t num_rows) {
+  m_num_rows = num_rows;
+  m_blocks = {};
+  m_blockwise = nullptr;
+}
+
 template <class Scalar, class Space>
 void FactorSolves<Scalar, Space>::symbolic(const Space& space, const FillPattern<Space>& pattern,
                                            const LevelSchedule<Space>& levels) {
-  m_num_rows = pattern.num_rows();
+  begin(pattern.num_rows());
   if (levels.num_rows() == 0) return symbolic(space, pattern);
   Pair::symbolic(space, pattern, levels);
 }
 
 template <class Scalar, class Space>
 void FactorSolves<Scalar, Space>::symbolic(const Space& space, const FillPattern<Space>& pattern) {
-  m_num_rows = pattern.num_rows();
+  begin(pattern.num_rows());
   const bool exact =
       m_options.method != TriangularMethod::jacobi && m_options.method != TriangularMethod::isai;
   if (m_options.method == TriangularMethod::automatic)

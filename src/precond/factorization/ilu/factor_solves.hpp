@@ -45,6 +45,7 @@ class FactorSolves : public triangular::SolvePair<Scalar, Space> {
   using Blockwise = triangular::BlockwiseSolves<Scalar, Space>;
   using Factors = sweeps::Factors<Scalar, Space>;
 
+  void begin(std::int64_t num_rows);
   void numeric_by_blocks(const Space& space, const FillPattern<Space>& pattern, const Factors& factors,
                          const Vector<Scalar, Space>& upper_scale, bool upper_is_transposed, Report& report);
   void make_same(const Space& space, const FillPattern<Space>& pattern, const Factors& factors,
