@@ -159,7 +159,10 @@ class CudaLaneGroup {
     KOKKOS_IF_ON_DEVICE((result = int(threadIdx.x);))
     return result;
   }
-  KOKKOS_FORCEINLINE_FUNCTION static void barrier() { KOKKOS_IF_ON_DEVICE((__syncwarp(mask());)) }
+  /// A lane by itself waits for no other: its mask would make a warp run through the barrier lane by lane.
+  KOKKOS_FORCEINLINE_FUNCTION static void barrier() {
+    if constexpr (Width > 1) KOKKOS_IF_ON_DEVICE((__syncwarp(mask());))
+  }
   /// Bit k: the k-th lane of the warp said yes. For a level of a whole warp.
   KOKKOS_FORCEINLINE_FUNCTION static unsigned vote(bool yes) {
     static_assert(Width == 32);
@@ -187,19 +190,19 @@ class CudaLaneGroup {
 
   template <class F>
   KOKKOS_FORCEINLINE_FUNCTION void region(const F& f) const {
-    KOKKOS_IF_ON_DEVICE((f(int(threadIdx.x)); __syncwarp(mask());))
+    KOKKOS_IF_ON_DEVICE((f(int(threadIdx.x)); barrier();))
     KOKKOS_IF_ON_HOST(((void)f;))
   }
   template <class F>
   KOKKOS_FORCEINLINE_FUNCTION void once(const F& f) const {
-    KOKKOS_IF_ON_DEVICE((if (threadIdx.x == 0) f(); __syncwarp(mask());))
+    KOKKOS_IF_ON_DEVICE((if (threadIdx.x == 0) f(); barrier();))
     KOKKOS_IF_ON_HOST(((void)f;))
   }
   template <class T, class F>
   KOKKOS_FORCEINLINE_FUNCTION T sum(const F& f) const {
     T result{};
     KOKKOS_IF_ON_DEVICE((
-        const T mine = f(int(threadIdx.x)); __syncwarp(mask()); if constexpr (hardware_reduces<T>) {
+        const T mine = f(int(threadIdx.x)); barrier(); if constexpr (hardware_reduces<T>) {
           result = __reduce_add_sync(mask(), mine);
         } else { result = exchange(mine, [](T a, T b) { return a + b; }); }))
     return result;
@@ -208,15 +211,15 @@ class CudaLaneGroup {
   template <class T, int N, class F>
   KOKKOS_FORCEINLINE_FUNCTION void sums(T (&result)[N], const F& f) const {
     static_assert((N & (N - 1)) == 0, "a power of two");
-    KOKKOS_IF_ON_DEVICE((f(int(threadIdx.x), result); __syncwarp(mask()); halve<N / 2, Width / 2>(result);
-                         gather<N>(result);))
+    KOKKOS_IF_ON_DEVICE(
+        (f(int(threadIdx.x), result); barrier(); halve<N / 2, Width / 2>(result); gather<N>(result);))
     KOKKOS_IF_ON_HOST(((void)result; (void)f;))
   }
   template <class T, class F>
   KOKKOS_FORCEINLINE_FUNCTION T max(const F& f) const {
     T result{};
     KOKKOS_IF_ON_DEVICE((
-        const T mine = f(int(threadIdx.x)); __syncwarp(mask()); if constexpr (hardware_reduces<T>) {
+        const T mine = f(int(threadIdx.x)); barrier(); if constexpr (hardware_reduces<T>) {
           result = __reduce_max_sync(mask(), mine);
         } else if constexpr (is_key<T>) { result = max_of_key(mine); } else {
           result = exchange(mine, [](T a, T b) { return impl::larger<T>(a, b); });
@@ -227,7 +230,7 @@ class CudaLaneGroup {
   KOKKOS_FORCEINLINE_FUNCTION T min(const F& f) const {
     T result{};
     KOKKOS_IF_ON_DEVICE((
-        const T mine = f(int(threadIdx.x)); __syncwarp(mask()); if constexpr (hardware_reduces<T>) {
+        const T mine = f(int(threadIdx.x)); barrier(); if constexpr (hardware_reduces<T>) {
           result = __reduce_min_sync(mask(), mine);
         } else { result = exchange(mine, [](T a, T b) { return impl::smaller<T>(a, b); }); }))
     return result;

@@ -179,10 +179,9 @@ TEST_F(MatchTest, SlipsAndFiles) {
 }
 
 TEST_F(MatchTest, RowsOfMessagesAndReports) {
-  // Row 3, from 1, has nothing but what row 1 needs; the rows of the others are moved by one.
+  // Row 3, from 1, is empty, so that no matching has it; rows 2 and 4 change places.
   write("moved.mtx",
-        "%%MatrixMarket matrix coordinate real general\n5 5 6\n1 1 1\n3 1 1e-9\n2 4 1\n4 2 1\n5 5 1\n1 5 "
-        "1e-3\n");
+        "%%MatrixMarket matrix coordinate real general\n5 5 5\n1 1 1\n2 4 1\n4 2 1\n5 5 1\n1 5 1e-3\n");
   for (const std::string order : {"none", "random", "rcm"}) {
     const Result result = run({"solve", "moved.mtx", "--solver", "gmres", "--precond", "jacobi", "--match",
                                "--rhs", "ones", "--order", order, "--report", "r.json"});

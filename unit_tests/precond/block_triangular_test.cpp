@@ -242,20 +242,6 @@ TYPED_TEST(BlockTriangularTest, SweepsThatDivergeAreRefused) {
     ASSERT_NEAR(y[0][i] / double(expected[i]), 1, 1e-6) << "row " << i;
 }
 
-TYPED_TEST(BlockTriangularTest, AToleranceFixesTheSweeps) {
-  const TriangleCase test = random_triangle(41, 3, 0, Triangle::lower, 0.05 / 3, 5);
-  TriangularOptions options;
-  options.method = Method::jacobi;
-  options.sweeps = 20;
-  options.tolerance = 1e-3;
-  const auto some = solver_of<double, TypeParam>(test, true, options);
-  EXPECT_GT(some.sweeps(), 1);
-  EXPECT_LT(some.sweeps(), 20);
-  EXPECT_THAT(some.description(), HasSubstr("below 0.001 of the first"));
-  options.tolerance = 1e-9;
-  EXPECT_GT((solver_of<double, TypeParam>(test, true, options).sweeps()), some.sweeps());
-}
-
 TYPED_TEST(BlockTriangularTest, ApplicationsNeitherAllocateNorFence) {
   const TriangleCase test = random_triangle(41, 3, 1, Triangle::upper, 0.02, 5);
   const TypeParam space;

@@ -454,11 +454,9 @@ TYPED_TEST(TriangularSolverTest, DescriptionNamesTheMethod) {
   const Solver<double, TypeParam> levels(n, Triangle::upper, with(TriangularMethod::levels));
   EXPECT_EQ(levels.solver.flops(), 2.0 * n.nnz() + 2.0 * n.num_rows);
   TriangularOptions options;
-  OptionFields::of(options).set(
-      {{"method", "sync_free"}, {"sweeps", 7}, {"tolerance", 0.25}, {"storage", "half"}}, "test");
+  OptionFields::of(options).set({{"method", "sync_free"}, {"sweeps", 7}, {"storage", "half"}}, "test");
   EXPECT_EQ(options.method, TriangularMethod::sync_free);
   EXPECT_EQ(options.sweeps, 7);
-  EXPECT_EQ(options.tolerance, 0.25);
   EXPECT_EQ(options.storage, Storage::half);
 }
 

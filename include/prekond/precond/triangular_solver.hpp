@@ -56,7 +56,6 @@ struct BlockShape {
 struct TriangularOptions {
   TriangularMethod method = TriangularMethod::automatic;
   int sweeps = 3;
-  double tolerance = 0;
   int isai_power = 1;
   Storage storage = Storage::full;
   std::int64_t max_polls = std::int64_t(1) << 24;
@@ -71,10 +70,6 @@ struct TriangularOptions {
     visit("sweeps", sweeps, 0, 1000000,
           "sweeps of method jacobi; more of them are nearer to the exact solution, which one sweep fewer "
           "than there are levels reaches");
-    visit("tolerance", tolerance, 0.0, 1.0,
-          "relative change at which the sweeps of method jacobi end: numeric takes the fewest sweeps, up to "
-          "`sweeps`, of which the last changes a fixed vector by at most this part of the first one's "
-          "change; 0 takes all `sweeps`");
     visit("isai_power", isai_power, 1, 1000,
           "power of the triangle's pattern that method isai has; raise it for a nearer inverse");
     visit("storage", storage, storage_choices(),
@@ -99,11 +94,8 @@ struct TriangularOptions {
 ///   nilpotent: the error is 0 after as many sweeps as there are levels less one, but may grow before; sweeps
 ///   beyond the number of rows are left out.
 ///   `numeric` tries the sweeps on a fixed vector: where the last one changes y by more than the first did,
-///   or y is not finite, the solve is exact, as by `automatic`, and the report's notes say so. With
-///   `tolerance` > 0 numeric fixes their number too, on that vector: the least k >= 1 with d_k <= tolerance
-///   d_1, d_k = max |y_k - y_(k - 1)|, and `sweeps` where those do not reach it, of which a note has d_k /
-///   d_1. 3, the default of `sweeps`, is little then: raise it with `tolerance`. Applications all do as many
-///   sweeps, without looking at changes: M stays one linear operator.
+///   or y is not finite, the solve is exact, as by `automatic`, and the report's notes say so.
+///   An application never looks at changes: M stays one linear operator.
 /// - `isai`: y = M S x with an approximate inverse M of I + N on the pattern of its power (see Isai).
 /// - `host`: by levels on the host's execution space, where the levels are narrow and the host is near: the
 ///   factor is copied there once, and of an application x goes there and y comes back through pinned memory,
@@ -166,12 +158,6 @@ class TriangularSolver {
                               const Vector<Scalar, Space>& scale, TriangularSolver& other,
                               const Vector<Scalar, Space>& other_values,
                               const Vector<Scalar, Space>& other_scale, Report& report);
-  /// Raises the sweeps of `jacobi` to at least `least`, as another solve does, and then as many as reach the
-  /// tolerance; numeric's note becomes theirs. Fences. \returns whether the solve still is by `jacobi`: it
-  /// is as it was where the last of these sweeps changes the fixed vector by more than the first. \throws
-  /// std::logic_error where `jacobi` is not in use
-  bool raise_sweeps(const Space& space, int least, Report& report);
-
   std::unique_ptr<Workspace> make_workspace(const Space& space, int num_vectors) const;
   /// y = (I + N)^-1 S x, or near it. No allocation; no fence, but for `host`. \throws std::logic_error before
   /// `numeric`, for a workspace made for fewer vectors or rows \throws InputError where the sizes do not fit
@@ -200,7 +186,6 @@ class TriangularSolver {
                         const Vector<Scalar, Space>& scale, Report& report) const;
   void set_solve(const std::shared_ptr<const Solve>& solve, TriangularMethod method,
                  const std::shared_ptr<const Order>& order, const std::string& note, Report& report);
-  std::string describe_sweeps() const;
   bool needs_levels() const;
   void begin(const Space& space, const CsrGraph<Space>& n, const BlockShape& blocks,
              const LevelSchedule<Space>* levels);

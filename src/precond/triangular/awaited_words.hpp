@@ -66,33 +66,31 @@ struct AwaitedWords {
     concurrent_store(to, word == missing ? Word(missing - 1) : word);
   }
 
-  /// word[p] = known[at[p]], or as it is where at[p] < 0. Asks for all values at once, and then again for
-  /// those that were not there.
+  /// word[p] = known[at[p]], or 0 where at[p] < 0. Asks for all values at once, and then again for those that
+  /// were not there. With max_polls = 0 it asks for none.
   template <int N, class Index>
   KOKKOS_FORCEINLINE_FUNCTION void wait(const Word* known, const Index* at, Word* word) const {
     constexpr Word missing = missing_word<Scalar>;
-    bool is_missing = false;
 #pragma unroll
     for (int p = 0; p < N; ++p) {
-      word[p] = missing;
-      is_missing = is_missing || at[p] >= 0;
+      word[p] = at[p] >= 0 ? missing : Word(0);
+      if (at[p] >= 0 && max_polls != 0) word[p] = concurrent_load(known[at[p]]);
     }
-    for (std::int64_t polls = 0; is_missing; ++polls) {
-      if (max_polls >= 0 && gives_up(polls)) {
-        raise_flag(progress(0).gave_up, 1);
+    if (max_polls < 0) return;
+    for (std::int64_t polls = 0;; ++polls) {
+      bool all = true;
 #pragma unroll
-        for (int p = 0; p < N; ++p)
-          if (word[p] == missing) word[p] = Word(0);
-        return;
-      }
+      for (int p = 0; p < N; ++p) all = all && word[p] != missing;
+      if (all) return;
+      if (gives_up(polls)) break;
 #pragma unroll
       for (int p = 0; p < N; ++p)
-        if (at[p] >= 0 && word[p] == missing) word[p] = concurrent_load(known[at[p]]);
-      if (max_polls < 0) return;
-      is_missing = false;
-#pragma unroll
-      for (int p = 0; p < N; ++p) is_missing = is_missing || (at[p] >= 0 && word[p] == missing);
+        if (word[p] == missing) word[p] = concurrent_load(known[at[p]]);
     }
+    raise_flag(progress(0).gave_up, 1);
+#pragma unroll
+    for (int p = 0; p < N; ++p)
+      if (word[p] == missing) word[p] = Word(0);
   }
 
  private:

@@ -7,8 +7,8 @@
 
 #include "precond/triangular/grouped_triangles.hpp"
 #include "precond/triangular/row_schedule.hpp"
-#include "precond/triangular/try_sweeps.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -44,12 +44,6 @@ class Solve {
                      MultiVectorView<Scalar, Space> y, Workspace& workspace) const = 0;
   virtual std::int64_t bytes() const = 0;  ///< without the pattern's
   virtual double flops() const = 0;
-  /// The changes of the sweeps when they were tried; null where there are none.
-  virtual const Changes* changes() const { return nullptr; }
-  /// The same solve with at least `least` sweeps, up to options.sweeps; null where there are none. Fences.
-  virtual SolvePointer<Scalar, Space> with_more_sweeps(const Space&, const TriangularOptions&, int) const {
-    return nullptr;
-  }
 };
 
 template <class Space>
@@ -104,11 +98,15 @@ template <class Scalar, class Space>
 SolvePointer<Scalar, Space> make_block_row_solve(const Space& space, const Factor<Scalar, Space>& factor,
                                                  const LevelOrderPointer<Space>& order);
 
-/// By as many sweeps as the options tell, or with a tolerance a fixed vector, on which they are tried.
-/// Fences, with a tolerance after each sweep.
+/// The sweeps of `jacobi`. N is nilpotent: after as many as there are rows further ones would change nothing.
+inline int sweeps_of(const TriangularOptions& options, std::int64_t num_rows) {
+  return static_cast<int>(std::min<std::int64_t>(options.sweeps, num_rows));
+}
+/// Null, with the reason in `refusal`, where sweeps are refused on a fixed vector (reason_against_sweeps).
+/// Fences.
 template <class Scalar, class Space>
 SolvePointer<Scalar, Space> make_jacobi_solve(const Space& space, const Factor<Scalar, Space>& factor,
-                                              const TriangularOptions& options);
+                                              const TriangularOptions& options, std::string& refusal);
 
 /// Runs the numeric phase of `isai`. Its notes and breakdowns go to the report.
 template <class Scalar, class Space>

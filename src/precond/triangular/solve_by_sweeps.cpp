@@ -9,8 +9,9 @@
 #include "precond/setup/longest_row.hpp"
 #include "precond/triangular/diagonal_blocks.hpp"
 #include "precond/triangular/solve.hpp"
+#include "precond/triangular/try_sweeps.hpp"
 
-#include <algorithm>
+#include <type_traits>
 
 namespace prekond::impl::triangular {
 namespace {
@@ -96,9 +97,22 @@ class JacobiSolve : public Solve<Scalar, Space> {
   JacobiSolve(const Space& space, const Factor<Scalar, Space>& factor, const TriangularOptions& options)
       : m_owner(factor.owner),
         m_num_rows(factor.num_rows()),
-        m_most(static_cast<int>(std::min<std::int64_t>(options.sweeps, factor.graph.num_rows))),
-        m_rows(space, factor, options.storage) {
-    fix_sweeps(space, options, 0);
+        m_sweeps(sweeps_of(options, factor.graph.num_rows)),
+        m_rows(space, factor, options.storage) {}
+
+  /// The reason for refusing the sweeps, see reason_against_sweeps.
+  std::string refusal(const Space& space) const {
+    return reason_against_sweeps<Scalar, Space>(
+        space, m_num_rows, m_sweeps,
+        [&](const Owned& x) {
+          if (!has_scale()) return x;
+          const auto scaled = allocate<Owned>(space, "prekond::triangular::numeric::scaled", m_num_rows, 1);
+          m_rows.multiply_scale(space, x, scaled);
+          return scaled;
+        },
+        [&](const Const& source, const Const& from, const Vectors& to) {
+          m_rows.recurrence(space, {.product = -1, .source = 1}, from, source, to);
+        });
   }
 
   std::unique_ptr<Workspace> make_workspace(const Space& space, int num_vectors) const override {
@@ -114,73 +128,52 @@ class JacobiSolve : public Solve<Scalar, Space> {
     const auto& own = static_cast<const JacobiWorkspace<Scalar, Space>&>(workspace);
     const std::size_t count = x.extent(1);
     const Vectors other = columns_of<Scalar, Space>(own.other, m_num_rows, count, m_owner);
-    const int sweeps = m_changes.sweeps;
     Const source = x;
     if (has_scale()) {
-      const Vectors to = sweeps == 0 ? y : columns_of<Scalar, Space>(own.source, m_num_rows, count, m_owner);
+      const Vectors to =
+          m_sweeps == 0 ? y : columns_of<Scalar, Space>(own.source, m_num_rows, count, m_owner);
       m_rows.multiply_scale(space, x, to);
       source = to;
-    } else if (sweeps == 0) {
+    } else if (m_sweeps == 0) {
       Kokkos::deep_copy(space, y, x);
     }
     Const from = source;
-    for (int k = 1; k <= sweeps; ++k) {
-      const Vectors to = (sweeps - k) % 2 == 0 ? y : other;
+    for (int k = 1; k <= m_sweeps; ++k) {
+      const Vectors to = (m_sweeps - k) % 2 == 0 ? y : other;
       m_rows.recurrence(space, {.product = -1, .source = 1}, from, source, to);
       from = to;
     }
   }
 
-  SolvePointer<Scalar, Space> with_more_sweeps(const Space& space, const TriangularOptions& options,
-                                               int least) const override {
-    const auto result = std::make_shared<JacobiSolve>(*this);
-    result->fix_sweeps(space, options, least);
-    return result;
-  }
-  const Changes* changes() const override { return &m_changes; }
   std::int64_t bytes() const override { return m_rows.bytes(); }
-  double flops() const override { return m_changes.sweeps * m_rows.sweep_flops() + m_rows.scale_flops(); }
+  double flops() const override { return m_sweeps * m_rows.sweep_flops() + m_rows.scale_flops(); }
 
  private:
   bool has_scale() const { return m_rows.scale.extent(0) > 0; }
 
-  /// Fixes the number of sweeps, see try_sweeps.
-  void fix_sweeps(const Space& space, const TriangularOptions& options, int least) {
-    m_changes = try_sweeps<Scalar, Space>(
-        space, m_num_rows, m_most, options.tolerance, least,
-        [&](const Owned& x) {
-          if (!has_scale()) return x;
-          const auto scaled = allocate<Owned>(space, "prekond::triangular::numeric::scaled", m_num_rows, 1);
-          m_rows.multiply_scale(space, x, scaled);
-          return scaled;
-        },
-        [&](const Const& source, const Const& from, const Vectors& to) {
-          m_rows.recurrence(space, {.product = -1, .source = 1}, from, source, to);
-        });
-  }
-
   std::string m_owner;
   std::int64_t m_num_rows;
-  int m_most;  ///< N is nilpotent: after as many sweeps as there are rows further ones would change nothing
+  int m_sweeps;
   Rows m_rows;
-  Changes m_changes;
 };
 
 }  // namespace
 
 template <class Scalar, class Space>
 SolvePointer<Scalar, Space> make_jacobi_solve(const Space& space, const Factor<Scalar, Space>& factor,
-                                              const TriangularOptions& options) {
-  if (factor.blocks.size > 0)
-    return std::make_shared<const JacobiSolve<BlocksOfFactor<Scalar, Space>, Scalar, Space>>(space, factor,
-                                                                                             options);
-  return std::make_shared<const JacobiSolve<RowsOfFactor<Scalar, Space>, Scalar, Space>>(space, factor,
-                                                                                         options);
+                                              const TriangularOptions& options, std::string& refusal) {
+  const auto make = [&]<class Rows>(std::type_identity<Rows>) -> SolvePointer<Scalar, Space> {
+    const auto solve = std::make_shared<const JacobiSolve<Rows, Scalar, Space>>(space, factor, options);
+    refusal = solve->refusal(space);
+    return refusal.empty() ? solve : nullptr;
+  };
+  if (factor.blocks.size > 0) return make(std::type_identity<BlocksOfFactor<Scalar, Space>>());
+  return make(std::type_identity<RowsOfFactor<Scalar, Space>>());
 }
 
 #define PREKOND_JACOBI_SOLVE(Scalar, Space)                              \
   template SolvePointer<Scalar, Space> make_jacobi_solve<Scalar, Space>( \
-      const Space&, const Factor<Scalar, Space>&, const TriangularOptions&);
+      const Space&, const Factor<Scalar, Space>&, const TriangularOptions&, std::string&);
 PREKOND_INSTANTIATE(PREKOND_JACOBI_SOLVE)
 
 }  // namespace prekond::impl::triangular

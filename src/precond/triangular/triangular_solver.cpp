@@ -24,8 +24,6 @@ std::string word_of(TriangularMethod method) {
   return {};
 }
 
-using impl::triangular::divergence;
-
 IsaiOptions isai_options(Triangle which, const TriangularOptions& options) {
   IsaiOptions result;
   result.kind = which == Triangle::lower ? IsaiKind::lower : IsaiKind::upper;
@@ -174,11 +172,8 @@ void TriangularSolver<Scalar, Space>::numeric(const Space& space, const Vector<S
     solve = solves::make_isai_solve<Scalar, Space>(space, factor, m_isai, report);
   if (m_options.method == TriangularMethod::host)
     solve = solves::make_host_solve<Scalar, Space>(space, factor, m_options.storage, report);
-  if (m_options.method == TriangularMethod::jacobi) {
-    solve = solves::make_jacobi_solve<Scalar, Space>(space, factor, m_options);
-    note = divergence(*solve->changes());
-    if (!note.empty()) solve = nullptr;
-  }
+  if (m_options.method == TriangularMethod::jacobi)
+    solve = solves::make_jacobi_solve<Scalar, Space>(space, factor, m_options, note);
   std::shared_ptr<const Order> order;
   TriangularMethod method = m_options.method;
   if (!solve) {
@@ -220,18 +215,6 @@ void TriangularSolver<Scalar, Space>::numeric_with_transpose(
 }
 
 template <class Scalar, class Space>
-bool TriangularSolver<Scalar, Space>::raise_sweeps(const Space& space, int least, Report& report) {
-  if (!m_solve || m_method != TriangularMethod::jacobi)
-    throw std::logic_error(m_owner + ": raise_sweeps of another method than jacobi");
-  const auto solve = m_solve->with_more_sweeps(space, m_options, least);
-  if (!divergence(*solve->changes()).empty()) return false;
-  const std::string before = description();
-  m_solve = solve;
-  std::replace(report.notes.begin(), report.notes.end(), before, description());
-  return true;
-}
-
-template <class Scalar, class Space>
 std::unique_ptr<Workspace> TriangularSolver<Scalar, Space>::make_workspace(const Space& space,
                                                                            int num_vectors) const {
   if (m_has_graph && m_graph.num_rows == 0) return std::make_unique<Workspace>();
@@ -269,22 +252,17 @@ int TriangularSolver<Scalar, Space>::num_levels() const {
 
 template <class Scalar, class Space>
 int TriangularSolver<Scalar, Space>::sweeps() const {
-  const impl::triangular::Changes* changes = m_solve ? m_solve->changes() : nullptr;
-  return changes ? changes->sweeps : 0;
-}
-
-template <class Scalar, class Space>
-std::string TriangularSolver<Scalar, Space>::describe_sweeps() const {
-  if (!m_solve) return ", up to " + std::to_string(m_options.sweeps) + " sweeps";
-  const impl::triangular::Changes* changes = m_solve->changes();
-  return impl::triangular::describe_sweeps(changes ? *changes : impl::triangular::Changes{},
-                                           m_options.tolerance);
+  if (!m_solve || m_method != TriangularMethod::jacobi) return 0;
+  return impl::triangular::sweeps_of(m_options, m_graph.num_rows);
 }
 
 template <class Scalar, class Space>
 std::string TriangularSolver<Scalar, Space>::description() const {
   std::string text = m_owner + ": " + word_of(m_method);
-  if (m_method == TriangularMethod::jacobi) text += describe_sweeps();
+  if (m_method == TriangularMethod::jacobi) {
+    const int count = m_solve ? sweeps() : m_options.sweeps;
+    text += (m_solve ? ", " : ", up to ") + std::to_string(count) + (count == 1 ? " sweep" : " sweeps");
+  }
   if (m_method == TriangularMethod::isai) text += ", power " + std::to_string(m_options.isai_power);
   if (m_order) {
     const std::int64_t levels = std::max(1, num_levels());

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "precond/factorization/ilu/factor_solves.hpp"
 
-#include <algorithm>
 #include <stdexcept>
 
 #include "core/instantiate.hpp"
@@ -74,8 +73,10 @@ void FactorSolves<Scalar, Space>::solve_exactly(const Space& space, Triangle whi
   options.method = TriangularMethod::automatic;
   TriangularSolver<Scalar, Space> solver(m_owner, which, options);
   solver.symbolic(space, pattern);
+  auto& sweeps = which == Triangle::lower ? m_lower : m_upper;
+  std::erase(report.notes, sweeps.description());
   solver.numeric(space, values, scale, report);
-  (which == Triangle::lower ? m_lower : m_upper) = solver;
+  sweeps = solver;
 }
 
 template <class Scalar, class Space>
@@ -138,25 +139,10 @@ void FactorSolves<Scalar, Space>::make_same(const Space& space, const FillPatter
                                             Report& report) {
   const bool lower_is_so = m_lower.method() == m_options.method;
   const bool upper_is_so = m_upper.method() == m_options.method;
-  if (m_options.method != TriangularMethod::jacobi || !(lower_is_so || upper_is_so)) return;
-  if (lower_is_so && upper_is_so) {
-    if (same_sweeps(space, report)) return;
-    report.notes.push_back(m_owner +
-                           ": jacobi was refused: one triangle's sweeps diverge before the other's end");
-  }
+  if (m_options.method != TriangularMethod::jacobi || lower_is_so == upper_is_so) return;
   if (lower_is_so)
     solve_exactly(space, Triangle::lower, pattern.lower, factors.lower, factors.row_scale, report);
   if (upper_is_so) solve_exactly(space, Triangle::upper, pattern.upper, factors.upper, upper_scale, report);
-}
-
-/// \returns whether there is a number of sweeps that both take. Each round raises one of the two.
-template <class Scalar, class Space>
-bool FactorSolves<Scalar, Space>::same_sweeps(const Space& space, Report& report) {
-  while (m_lower.sweeps() != m_upper.sweeps()) {
-    const int larger = std::max(m_lower.sweeps(), m_upper.sweeps());
-    if (!(m_lower.sweeps() < larger ? m_lower : m_upper).raise_sweeps(space, larger, report)) return false;
-  }
-  return true;
 }
 
 template <class Scalar, class Space>

@@ -50,7 +50,6 @@ class FactorSolves : public triangular::SolvePair<Scalar, Space> {
                          const Vector<Scalar, Space>& upper_scale, bool upper_is_transposed, Report& report);
   void make_same(const Space& space, const FillPattern<Space>& pattern, const Factors& factors,
                  const Vector<Scalar, Space>& upper_scale, Report& report);
-  bool same_sweeps(const Space& space, Report& report);
   void solve_exactly(const Space& space, Triangle which, const CsrGraph<Space>& pattern,
                      const Vector<Scalar, Space>& values, const Vector<Scalar, Space>& scale, Report& report);
 

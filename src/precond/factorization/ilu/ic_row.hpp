@@ -117,17 +117,12 @@ struct IcRow : FactorRow<Scalar, Space, LaneGroup, false> {
   template <class Values>
   KOKKOS_FUNCTION void store_row(const LaneGroup& lane_group, std::int64_t i, const Memory& memory, int own,
                                  const Values& others) const {
-    const auto policy = this->policy();
-    const int broken = lane_group.template max<int>([&](int lane) {
-      int bad = 0;
-      for (int k = lane; k < own; k += LaneGroup::width)
-        if (!policy.keeps_finite(memory.value(k))) bad = 1;
-      return bad;
-    });
+    int bad = 0;  // kept by the lane, as all that works in scratch
     const Scalar square = lane_group.template sum<Scalar>(
-        [&](int lane) { return this->scale_lower(lane, memory, own, others); });
+        [&](int lane) { return this->scale_lower(lane, memory, own, others, bad); });
+    const int broken = lane_group.template max<int>([&](int) { return bad; });
     const Scalar pivot = this->diagonal - square;
-    const bool sound = policy.accepts(pivot), keeps = broken == 0 && sound;
+    const bool sound = this->policy().accepts(pivot), keeps = broken == 0 && sound;
     const std::size_t first = lower.begin(i);
     lane_group.region([&](int lane) {
       for (int k = lane; k < own; k += LaneGroup::width) {

@@ -180,7 +180,8 @@ struct IluRowOf : FactorRow<Scalar, Space, LaneGroup, lumps> {
         this->finish(finished.values(first_upper + (k - own - 1)), keeps ? memory.value(k) : Scalar(0));
       if (lane == 0) this->end_pivot(i, pivot, keeps, inverse);
       // No other row waits for L, which comes last.
-      this->scale_lower(lane, memory, own, others);
+      int checked = broken;
+      this->scale_lower(lane, memory, own, others, checked);
       for (int k = lane; k < own; k += LaneGroup::width)
         lower.values(first_lower + k) = keeps ? memory.value(k) : Scalar(0);
     });

@@ -122,8 +122,10 @@ struct FactorRow {
     for (int k = lane_group.lane(); k < length; k += LaneGroup::width)
       memory.put(at + k, triangle.col_idxs(first + k), triangle.values(first + k));
   }
-  /// In scratch w_ik becomes l_ik = w_ik D_kk^-1 for the lane's k < own. \returns its part of sum_k w_ik l_ik
-  KOKKOS_FUNCTION Scalar scale_lower(int lane, const Memory& memory, int own, const auto& others) const {
+  /// In scratch w_ik becomes l_ik = w_ik D_kk^-1 for the lane's k < own. `bad` becomes 1 where an l_ik could
+  /// be infinite. \returns the lane's part of sum_k w_ik l_ik
+  KOKKOS_FUNCTION Scalar scale_lower(int lane, const Memory& memory, int own, const auto& others,
+                                     int& bad) const {
     Scalar square = 0;
     for (int first = lane; first < own; first += batch * LaneGroup::width) {
       const auto address = [&](int p) -> const Scalar* {
@@ -139,6 +141,7 @@ struct FactorRow {
         if (k >= own) break;
         const Scalar w = memory.value(k), scaled = w * inverses[p];
         square += w * scaled;
+        if (!policy().keeps_finite(w)) bad = 1;
         memory.value(k) = scaled;
       }
     }
