@@ -5,11 +5,11 @@
 /// thing, such as a matrix row. A row algorithm is written once over a lane group, as a sequence of
 /// collective steps:
 ///
-///   lane_group.region([&](int lane) { ... });        all lanes run it; a barrier of the lanes follows
-///   lane_group.sum<T>([&](int lane) -> T { ... });   the sum over lanes in a fixed order, known to all
-///   lanes; barrier lane_group.max(...), lane_group.min(...)         likewise, for int, unsigned and unsigned
-///   long long lane_group.once([&] { ... });                    one lane runs it; barrier lane_group.size()
-///   the number of lanes
+/// - region([&](int lane) { ... }): all lanes run it; a barrier of the lanes follows.
+/// - sum<T>([&](int lane) -> T { ... }): the sum over the lanes in a fixed order, known to all; barrier.
+/// - max(...), min(...): likewise, for int, unsigned and unsigned long long.
+/// - once([&] { ... }): one lane runs it; barrier.
+/// - size(): the number of lanes.
 ///
 /// A group that is one vector of lanes also has sums<T, N>(sums, [&](int lane, T* mine) { ... }), N sums at a
 /// time. Code that gives whole vectors different work (dense columns, for example) takes a group as
