@@ -247,18 +247,15 @@ struct AmgOptions {
 ///    The rest is added to its own one's, p_iJ + sum_K p_iK R_K R_J^-1, so that P R does not change where R_J
 ///    is regular.
 /// 5. A_c = P^T (A P) by two sparse products, see spgemm. Patterns are found by nodes, so that those of A P
-/// and
-///    A_c have whole blocks.
+///    and A_c have whole blocks.
 ///
 /// Setup of a level by classical coarsening:
 /// 1. The graph of strong influences, see strong_influences; with unknowns_per_node > 1 only between rows of
-/// the
-///    same unknown, on coarser levels too.
+///    the same unknown, on coarser levels too.
 /// 2. The coarse rows, see pmis; on the aggressive_levels finest levels pmis_of_coarse.
 /// 3. P by extended+i interpolation as a product of matrices. S_i are the strong influences of i, F the fine
-/// and
-///    C the coarse rows, q_k = sum_{j in S_k, C} a_kj, and D_i is the diagonal with all weak entries of the
-///    row and sum_{k in S_i, F} a_ik a_ki / (q_k + a_ki) added:
+///    and C the coarse rows, q_k = sum_{j in S_k, C} a_kj, and D_i is the diagonal with all weak entries of
+///    the row and sum_{k in S_i, F} a_ik a_ki / (q_k + a_ki) added:
 ///      p_ij = -1 / D_i (a_ij + sum_{k in S_i, F} a_ik a_kj / (q_k + a_ki)).
 ///    The max_interpolation largest entries of a row are kept, scaled to the row's sum. After an aggressive
 ///    coarsening P is the product of two such interpolations. Coarse rows are those of I.

@@ -86,8 +86,7 @@ struct IsaiOptions : StaticSetupOptions {
 ///   T's diagonal is 1, and not looked at. M replaces the solve with T, a factor of an ILU for example. The
 ///   systems are solved in double.
 /// - `spd`: M = G^T G with a lower triangular G, diag(G A G^T) = 1: the factor of the static FSAI on the
-/// lower
-///   triangle of the pattern (see Fsai, which makes it, and `factored()`). The options hold as there.
+///   lower triangle of the pattern (see Fsai, which makes it, and `factored()`). The options hold as there.
 ///
 /// Blocks: a MatrixSource of unpadded blocks of size > 1 is read as it is, with a power > 0 and without a
 /// prefilter or a pattern of the user. For `general`, where all diagonal blocks are stored, the rows of a

@@ -147,9 +147,8 @@ struct KnownMatrix {
 ///   it, else the smaller of the Ritz value and f u / (k + 1)^2: a polynomial of degree k resolves nothing
 ///   below that, and a larger l costs iterations.
 /// - `first`: u is lambda_max, Gershgorin's bound, or the largest Ritz value times 1.1; l is lambda_min,
-/// or
-///   u before that factor over `eigenvalue_ratio`, at most 0.9 u. Ifpack2 has the same interval, and counts
-///   one degree more.
+///   or u before that factor over `eigenvalue_ratio`, at most 0.9 u. Ifpack2 has the same interval, and
+///   counts one degree more.
 /// - For matrices that are not symmetric but have a positive real spectrum, give lambda_max or bounds =
 ///   gershgorin; the solvers for general matrices then accept them.
 ///

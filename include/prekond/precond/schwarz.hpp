@@ -100,9 +100,8 @@ struct SchwarzOptions {
 ///
 /// Local methods:
 /// - `dense`: the inverse of each block. A symmetric positive definite block is inverted without exchanges,
-/// any
-///   other with row pivoting. Small blocks (`partition = supervariables`) are the point-block Jacobi method:
-///   a vector of lanes inverts a block of up to 32 rows, and a thread applies a row.
+///   any other with row pivoting. Small blocks (`partition = supervariables`) are the point-block Jacobi
+///   method: a vector of lanes inverts a block of up to 32 rows, and a thread applies a row.
 /// - any registered preconditioner, such as ilu0, ic0 or ilut: one setup and one application for the
 ///   block-diagonal matrix of all A_d, whose rows follow each other by subdomains.
 ///

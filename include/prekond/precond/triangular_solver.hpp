@@ -101,8 +101,7 @@ struct TriangularOptions {
 ///   factor is copied there once, and of an application x goes there and y comes back through pinned memory,
 ///   2 n numbers a vector, between two fences. Exact. On a host it is `levels`.
 /// - `automatic`: on a host `levels`; on a device `sync_free`, or `levels` where they have 65536 rows and
-/// more
-///   in the mean, which fill it.
+///   more in the mean, which fill it.
 ///
 /// Columns >= num_rows (of other ranks) are skipped. For real scalars.
 ///
