@@ -120,7 +120,8 @@ std::string SeveralDevices<Scalar, Space>::reason_for_one(const std::vector<Devi
   for (std::size_t k = 1; k < devices.size(); ++k) rows_sent += static_cast<double>(devices[k].read.size());
   const auto n = static_cast<double>(a.num_rows), bytes = static_cast<double>(a.bytes());
   const double one = time_on_one(name(), m_method->fields().values(), n, static_cast<double>(a.nnz()));
-  const double shared = time_shared(one, rows_sent / n * bytes, num_devices());
+  const bool is_first = m_devices.empty() && !m_inverse;
+  const double shared = time_shared(one, rows_sent / n * bytes, num_devices(), is_first);
   if (shared < one) return "";
   const auto rounded = [](double time) { return std::to_string(std::llround(std::ceil(time))) + " ms"; };
   return "one of " + std::to_string(num_devices()) + " devices makes the setup: it would take them about " +

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// The time of a setup on one device and shared by several, by which it is shared or not: estimates that are
-/// the same for the same matrix, options and number of devices.
+/// the same for the same matrix, options and number of devices, in a first setup or in later ones.
 ///
 /// Source: perf_tests/results/h200/ranks/devices_elasticity3d_100.json, on 1, 2 and 4 H200 with default
 /// options, ms. The first is at most what was measured, there and for higher powers, more steps and shorter
@@ -53,9 +53,11 @@ inline double time_on_one(const std::string& method, const OptionMap& options, d
 /// Milliseconds on several devices, of which all but the first are sent `bytes` of A's rows.
 ///
 /// Formula: one (1 / N + 0.1) + bytes / 220 GB/s + 3.5 ms N: the part of a device, the gathering and what is
-/// read twice, the copies of A, and the host's threads.
-inline double time_shared(double one, double bytes, int num_devices) {
-  return one * (1.0 / num_devices + 0.1) + bytes / 220e6 + 3.5 * num_devices;
+/// read twice, the copies of A, and the host's threads. In the first setup 30 ms (N - 1) more: each further
+/// device loads its kernels, which took two H100 26 ms (perf_tests/results/h100/ilu.md).
+inline double time_shared(double one, double bytes, int num_devices, bool is_first) {
+  return one * (1.0 / num_devices + 0.1) + bytes / 220e6 + 3.5 * num_devices +
+         (is_first ? 30.0 * (num_devices - 1) : 0.0);
 }
 
 }  // namespace prekond::impl::devices
