@@ -106,10 +106,11 @@ void add_method(const perf::Matrix* a, const std::string& spec, typename Method:
   perf::add("symbolic/" + name, repetitions,
             [=](benchmark::State& state) { return symbolic<Method>(state, *a, options); });
   for (const std::string& schedule : schedules) {
-    OptionFields::of(options).set({{"solve.method", schedule}}, "perf_ilu");
-    if (kernels) perf::print_kernels<Method>(*a, options, name + "/" + schedule);
+    auto scheduled = options;
+    OptionFields::of(scheduled).set({{"solve.method", schedule}}, "perf_ilu");
+    if (kernels) perf::print_kernels<Method>(*a, scheduled, name + "/" + schedule);
     perf::add("numeric/" + name + "/" + schedule, repetitions,
-              [=](benchmark::State& state) { return numeric<Method>(state, *a, options, kind); });
+              [=](benchmark::State& state) { return numeric<Method>(state, *a, scheduled, kind); });
   }
   perf::add("apply/" + name, repetitions,
             [=](benchmark::State& state) { return apply<Method>(state, *a, options); });
