@@ -190,7 +190,11 @@ void add_pair(OptionMap& options, const std::string& pair, const std::string& fl
   const std::size_t equals = pair.find('=');
   if (equals == std::string::npos || equals == 0)
     throw OptionError(flag + " takes key=value, not '" + pair + "'");
-  options[pair.substr(0, equals)] = pair.substr(equals + 1);
+  const std::string key = pair.substr(0, equals), value = pair.substr(equals + 1);
+  const auto [given, is_first] = options.emplace(key, value);
+  if (!is_first)
+    throw OptionError(flag + " gives '" + key + "' twice, '" + to_string(given->second) + "' and '" + value +
+                      "'");
 }
 
 RawSettings laid_over(RawSettings over, RawSettings under) {

@@ -114,7 +114,7 @@ bool takes_precond_options(const std::string& command);
 /// Is a value that may be a file one, rather than one of the words?
 bool names_file(const std::string& value);
 
-/// Splits `key=value`. \throws OptionError where there is no '=' or no key
+/// Adds `key=value`. \throws OptionError where there is no '=' or no key, and for a key that is there already
 void add_pair(OptionMap& options, const std::string& pair, const std::string& flag);
 
 /// `over` laid over `under`, key by key. Options belong to the solver or preconditioner that they were

@@ -144,8 +144,9 @@ class LanczosIteration {
 
   /// Makes the first vector, the scales, and (r, M'^-1 r). Returns false where the method ends there.
   bool begin(LanczosResult& result) {
-    krylov::fill_random<Scalar, Space>(m_space, m_r, m_a.row_numbers(m_space),
-                                       static_cast<std::uint64_t>(m_options.seed));
+    const auto numbers = m_a.row_numbers(m_space);
+    m_all_rows = numbers.num_global_rows;
+    krylov::fill_random<Scalar, Space>(m_space, m_r, numbers, static_cast<std::uint64_t>(m_options.seed));
     const ExtendedNumber size = norm_of(m_r);
     if (size.is_zero()) {  // no process has a row
       result.reason = LanczosEnd::invariant_subspace;
@@ -253,6 +254,7 @@ class LanczosIteration {
     const double least =
         static_cast<double>(std::numeric_limits<Real>::epsilon()) * std::max(std::abs(last), -first);
     result.positive_definite = known && first > least;
+    result.upper_bound = known ? upper_bound_of(result) : std::numeric_limits<double>::quiet_NaN();
     result.condition = !known      ? std::numeric_limits<double>::quiet_NaN()
                        : first > 0 ? last / first
                                    : std::numeric_limits<double>::infinity();
@@ -260,12 +262,19 @@ class LanczosIteration {
     for (const double value : ritz.values) result.ritz_values.push_back(std::ldexp(value, exponent));
   }
 
+  double upper_bound_of(const LanczosResult& result) const {
+    if (result.reason == LanczosEnd::invariant_subspace) return result.largest.value;
+    const double root = std::log(1648 * std::sqrt(static_cast<double>(m_all_rows))) / (2 * result.steps - 1);
+    if (root >= 1) return std::numeric_limits<double>::infinity();
+    return result.largest.value / (1 - root * root);
+  }
+
   const Space& m_space;
   const Operator<Scalar, Space>& m_a;
   const Preconditioner<Scalar, Space>* m_inverse;
   const LanczosOptions& m_options;
   const Reducer<Scalar, Space>& m_reducer;
-  std::int64_t m_n;
+  std::int64_t m_n, m_all_rows = 0;
   bool m_full;
   ReduceWorkspace<Scalar, Space> m_reduce;
   krylov::DeviceScalars<Scalar, Space> m_scalars;

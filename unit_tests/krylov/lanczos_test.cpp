@@ -129,6 +129,32 @@ TYPED_TEST(LanczosTest, BoundsHoldAtEveryStep) {
   }
 }
 
+TYPED_TEST(LanczosTest, NoEigenvalueIsAboveTheUpperBound) {
+  // Eigenvalues in [0, 0.88], and 1, which ten steps miss by more than a tenth.
+  std::vector<double> eigenvalues(1000000);
+  for (std::size_t i = 0; i < eigenvalues.size(); ++i) eigenvalues[i] = 0.88 * double(i % 9973) / 9973;
+  eigenvalues[4711] = 1;
+  const HostMatrix<double> a = diagonal_matrix(eigenvalues);
+  const auto ten = run<double, TypeParam>(a, {.steps = 10});
+  EXPECT_LT(1.1 * ten.largest.value, 1);
+  EXPECT_LT(ten.largest.value + ten.largest.bound, 1);
+  for (const int steps : {10, 12, 15, 20, 30}) {
+    const auto result = run<double, TypeParam>(a, {.steps = steps});
+    const double root = std::log(1.648 * 1000 / 1e-3) / (2 * steps - 1);
+    EXPECT_NEAR(result.upper_bound, result.largest.value / (1 - root * root), 1e-12);
+    EXPECT_GE(result.upper_bound, 1);
+  }
+  EXPECT_LT((run<double, TypeParam>(a, {.steps = 30}).upper_bound), 1.1);
+  EXPECT_EQ((run<double, TypeParam>(a, {.steps = 7}).upper_bound), std::numeric_limits<double>::infinity());
+  EXPECT_EQ((run<double, TypeParam>(diagonal_matrix({3, 3, 3}), {}).upper_bound), 3);
+  const auto nan = run<double, TypeParam>(diagonal_matrix({1, std::nan(""), 2}), {});
+  EXPECT_TRUE(std::isnan(nan.upper_bound));
+  for (const Case& test : small_matrices())
+    EXPECT_GE((run<double, TypeParam>(test.matrix, {.steps = 12}).upper_bound),
+              symmetric_eigenvalues(test.matrix).back() * (1 - 1e-12))
+        << test.name;
+}
+
 TYPED_TEST(LanczosTest, EigenvaluesOfAPreconditionedMatrix) {
   const HostMatrix<double> a = random_spd(65, 0.2, 4, 12);
   const auto expected = symmetric_eigenvalues(a, true);

@@ -67,6 +67,11 @@ struct LanczosResult {
   int steps = 0;  ///< the order of T; 0 where there is no first vector, and nothing below is known
   RitzValue smallest;
   RitzValue largest;
+  /// For a positive semidefinite A the largest eigenvalue is above it for one first vector of 1000 at most:
+  /// theta / (1 - e), where theta is the largest Ritz value and e = (ln(1648 sqrt(n)) / (2 k - 1))^2 with k
+  /// steps and n rows. Infinite where e >= 1, because too few steps tell nothing; theta where the Krylov
+  /// space has ended; NaN where the condition is. 20 steps give 1.1 theta for 10^4 rows, 1.19 for 10^7.
+  double upper_bound = 0;
   /// largest / smallest, which is a lower bound of the condition number of M^-1 A in M's inner product, but
   /// for rounding. Infinite where a Ritz value is not positive; NaN where the method ended as
   /// `preconditioner_not_spd` or `nan`, because T is then no projection of an operator with a condition.
@@ -101,7 +106,9 @@ struct LanczosResult {
 ///
 /// Source: Saad, Iterative Methods for Sparse Linear Systems, 2nd ed., algorithm 6.15 and section 6.7.3; the
 /// bound: Parlett, The Symmetric Eigenvalue Problem, section 13.2; the safeguard: Li and Saad, J.
-/// Supercomput. 63 (2013), section 5.4.
+/// Supercomput. 63 (2013), section 5.4; the upper bound: Kuczynski and Wozniakowski, SIAM J. Matrix Anal.
+/// Appl. 13 (1992), the probability that Lanczos's method errs by more than e, 1.648 sqrt(n) exp(-sqrt(e)
+/// (2 k - 1)).
 template <class Scalar, class Space>
 LanczosResult lanczos(const Space& space, const Operator<Scalar, Space>& a,
                       const Preconditioner<Scalar, Space>* preconditioner = nullptr,

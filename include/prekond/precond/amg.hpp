@@ -241,11 +241,11 @@ struct AmgOptions {
 ///    whose scale or unknowns do not suit constants.
 /// 4. P = (I - omega_P D^-1 A_F) Q, or P = Q. A_F is A without entries between nodes that are not strongly
 ///    coupled, which are added to its diagonal. omega_P = 4/3 / lambda with a bound lambda of
-///    the eigenvalues of D^-1 A: the largest row sum of dominant rows, else 1.1 times what ten Lanczos steps
-///    find. Jacobi's damping and Chebyshev's lambda_max come from the same lambda, unless options are given.
-///    Each node keeps the blocks of its own aggregate and of the largest others, max_interpolation in all.
-///    The rest is added to its own one's, p_iJ + sum_K p_iK R_K R_J^-1, so that P R does not change where R_J
-///    is regular.
+///    the eigenvalues of D^-1 A: the largest row sum, or where rows are not dominant what 20 Lanczos steps
+///    bound them by. Jacobi's damping and Chebyshev's lambda_max come from the same lambda, unless options
+///    are given. Each node keeps the blocks of its own aggregate and of the largest others, max_interpolation
+///    in all. The rest is added to its own one's, p_iJ + sum_K p_iK R_K R_J^-1, so that P R does not change
+///    where R_J is regular.
 /// 5. A_c = P^T (A P) by two sparse products, see spgemm. Patterns are found by nodes, so that those of A P
 ///    and A_c have whole blocks.
 ///

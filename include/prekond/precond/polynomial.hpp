@@ -38,7 +38,7 @@ struct PolynomialOptions {
   int degree = 10;
   PolynomialScaling scaling = PolynomialScaling::diagonal;
   SpectrumBounds bounds = SpectrumBounds::lanczos;
-  int lanczos_steps = 15;
+  int lanczos_steps = 20;
   double lambda_min = 0;
   double lambda_max = 0;
   double eigenvalue_ratio = default_ratio;
@@ -87,8 +87,8 @@ struct PolynomialOptions {
           "source of the bounds of the spectrum that are not given; lanczos needs a symmetric positive "
           "definite matrix");
     visit("lanczos_steps", lanczos_steps, 1, 1000,
-          "Lanczos steps of the setup, a product each; raise it where the largest eigenvalue is "
-          "underestimated");
+          "Lanczos steps of the setup, a product each; raise it for an upper bound nearer to the largest "
+          "eigenvalue");
     visit(
         "lambda_min", lambda_min, 0.0, 1e300,
         "lower bound of the spectrum of D^-1 A (with scaling none, of A), for kinds least_squares and first; "
@@ -141,14 +141,15 @@ struct KnownMatrix {
 ///   t > 0. omega = 1.5 / lambda_max brings the eigenvalues of M^-1 A closer together than 1 / lambda_max,
 ///   and allows for eigenvalues up to 4/3 of the estimate.
 ///
-/// The interval, where it is not given:
-/// - `least_squares`: u is the largest Ritz value of a few Lanczos steps plus its residual bound |beta s_k|,
-///   the paper's safeguard. l is the smallest Ritz value less its bound where that bound is below a tenth of
-///   it, else the smaller of the Ritz value and f u / (k + 1)^2: a polynomial of degree k resolves nothing
-///   below that, and a larger l costs iterations.
-/// - `first`: u is lambda_max, Gershgorin's bound, or the largest Ritz value times 1.1; l is lambda_min,
-///   or u before that factor over `eigenvalue_ratio`, at most 0.9 u. Ifpack2 has the same interval, and
-///   counts one degree more.
+/// The interval, where it is not given. u is a bound of the spectrum for all kinds: the least upper end of
+/// Gershgorin's discs and, with Lanczos's method, of LanczosResult::upper_bound, which holds but for one
+/// first vector of 1000. (The paper's safeguard, the largest Ritz value plus its residual bound |beta s_k|,
+/// is within that of an eigenvalue, which need not be the largest.)
+/// - `least_squares`: l is the smallest Ritz value less its bound where that bound is below a tenth of it,
+///   else the smaller of the Ritz value and f u / (k + 1)^2: a polynomial of degree k resolves nothing below
+///   that, and a larger l costs iterations.
+/// - `first`: l is lambda_min, or the largest Ritz value (or u, where there is none) over `eigenvalue_ratio`,
+///   at most 0.9 u. Ifpack2's u is 1.1 times its estimate, and it counts one degree more.
 /// - For matrices that are not symmetric but have a positive real spectrum, give lambda_max or bounds =
 ///   gershgorin; the solvers for general matrices then accept them.
 ///

@@ -25,8 +25,7 @@ namespace prekond::impl::amg {
 namespace {
 
 struct HierarchyTuning {
-  static constexpr int lanczos_steps = 10;
-  static constexpr double boost = 1.1;
+  static constexpr int lanczos_steps = 20;
   static constexpr double damping = 1.6;
   static constexpr int candidate_sweeps = 15;
 };
@@ -328,9 +327,8 @@ void Hierarchy<Scalar, Space>::set_smoother(const Space& space, Level<Scalar, Sp
   const LanczosResult found =
       lanczos<Scalar, Space>(space, StoredOperator<Scalar, Space>(level.a), level.smoother.get(),
                              {.steps = HierarchyTuning::lanczos_steps});
-  const double lambda = HierarchyTuning::boost * found.largest.value;
-  if (found.steps > 0 && lambda > HierarchyTuning::damping && std::isfinite(lambda))
-    level.omega = HierarchyTuning::damping / lambda;
+  if (found.upper_bound > HierarchyTuning::damping && std::isfinite(found.upper_bound))
+    level.omega = HierarchyTuning::damping / found.upper_bound;
 }
 
 template <class Scalar, class Space>

@@ -12,14 +12,14 @@
 #include "core/row_teams.hpp"
 #include "sparse_product/host_transpose.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace prekond::impl::amg {
 namespace {
 
 struct SmoothingTuning {
-  static constexpr int lanczos_steps = 10;
-  static constexpr double boost = 1.1;  ///< what ten steps may lack of the largest eigenvalue
+  static constexpr int lanczos_steps = 20;
 };
 
 template <class Scalar, class Space>
@@ -244,10 +244,9 @@ double largest_scaled_eigenvalue(const Space& space, const CsrView<Scalar, Space
   jacobi.numeric(space, f);
   const LanczosResult found =
       lanczos<Scalar, Space>(space, products, &jacobi, {.steps = SmoothingTuning::lanczos_steps});
-  const double lambda = SmoothingTuning::boost * found.largest.value;
-  const bool usable = found.steps > 0 && lambda > 0 && std::isfinite(lambda) &&
-                      found.reason != LanczosEnd::preconditioner_not_spd && found.reason != LanczosEnd::nan;
-  return usable ? lambda : sums.most;
+  const bool usable = found.upper_bound > 0 && std::isfinite(found.upper_bound);
+  if (sums.unusable > 0) return usable ? found.upper_bound : sums.most;
+  return usable ? std::min(found.upper_bound, sums.most) : sums.most;
 }
 
 template <class Scalar, class Space>

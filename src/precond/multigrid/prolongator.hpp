@@ -37,10 +37,10 @@ struct RowSums {
 template <class Scalar, class Space>
 RowSums row_sums(const Space& space, const CsrView<Scalar, Space>& f);
 
-/// A bound or an estimate of the largest eigenvalue of D^-1 F, D = diag(F): where its rows are diagonally
-/// dominant the largest sum of one; else 1.1 times what ten Lanczos steps find with `products`, which has F
-/// in any format or precision, and where these find nothing (F D^-1 is not definite, say) the largest sum.
-/// Cost: none, or ten products. Fences.
+/// A bound of the eigenvalues of D^-1 F, D = diag(F): the largest sum of a row, and where rows are not
+/// diagonally dominant the upper bound of 20 Lanczos steps, if that is smaller, with `products`, which has F
+/// in any format or precision. Where rows are unusable the sum is no bound, and Lanczos's is taken if there
+/// is one. Cost: none, or 20 products. Fences.
 template <class Scalar, class Space>
 double largest_scaled_eigenvalue(const Space& space, const CsrView<Scalar, Space>& f,
                                  const Operator<Scalar, Space>& products, const RowSums& sums);

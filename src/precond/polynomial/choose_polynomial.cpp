@@ -15,11 +15,11 @@
 namespace prekond {
 
 OptionMap PolynomialOptions::chebyshev_preset() {
-  return {{"kind", std::string("first")}, {"degree", std::int64_t(3)}, {"lanczos_steps", std::int64_t(10)}};
+  return {{"kind", std::string("first")}, {"degree", std::int64_t(3)}};
 }
 
 OptionMap PolynomialOptions::neumann_preset() {
-  return {{"kind", std::string("neumann")}, {"degree", std::int64_t(2)}, {"lanczos_steps", std::int64_t(10)}};
+  return {{"kind", std::string("neumann")}, {"degree", std::int64_t(2)}};
 }
 
 PolynomialOptions PolynomialOptions::with(const OptionMap& preset) {
@@ -60,8 +60,6 @@ namespace {
 constexpr double least_length = 0.1;
 /// The lower end of least squares is at most this part of u / (k + 1)^2: a polynomial resolves nothing below.
 constexpr double lower_fraction = 0.5;
-/// The factor on an estimated largest eigenvalue, for Chebyshev's kinds.
-constexpr double boost = 1.1;
 
 struct Interval {
   double l, u;
@@ -103,8 +101,7 @@ Interval least_squares_interval(const PolynomialOptions& options, const Spectrum
 Polynomial choose_chebyshev(const PolynomialOptions& options, const std::vector<double>& weights,
                             const Spectrum& spectrum, std::vector<std::string>& notes) {
   const std::string name = options.name_of_kind();
-  const bool is_estimated = !spectrum.max_given && options.bounds == SpectrumBounds::lanczos;
-  const double u = (is_estimated ? boost : 1) * spectrum.max;
+  const double u = spectrum.max + spectrum.max_bound;
   if (options.kind != PolynomialKind::first) {
     notes.push_back(interval_note(name, {0, u}, spectrum));
     if (options.kind == PolynomialKind::fourth) return chebyshev_fourth(u, options.degree);

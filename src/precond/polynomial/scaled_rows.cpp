@@ -138,36 +138,6 @@ void invert_diagonal(const Space& space, const RowsOf<Scalar, Space>& a, Polynom
       "is not finite are replaced by rows of a multiple of the identity";
 }
 
-/// The Ritz values of the options' Lanczos steps. Collective.
-template <class Scalar, class Space>
-Spectrum by_lanczos(const Space& space, const RowsOf<Scalar, Space>& a, const ScaledRows<Scalar, Space>& rows,
-                    const PolynomialOptions& options, const std::string& name, Report& report) {
-  using Real = real_type_t<Scalar>;
-  const bool by_diagonal = options.scaling == PolynomialScaling::diagonal;
-  Vector<Real, Space> root;
-  if (by_diagonal) {
-    root = allocate<Vector<Real, Space>>(space, "prekond::polynomial::root", rows.num_rows());
-    Kokkos::parallel_for("prekond::polynomial::numeric::roots", Rows<Space>(space, 0, rows.num_rows()),
-                         Roots<Real, Space>{rows.inverse, root});
-  }
-  const ScaledOperator<Scalar, Space> scaled(space, a, rows, by_diagonal ? root : rows.inverse, root);
-  const LanczosOptions lanczos_options{.steps = options.lanczos_steps};
-  const LanczosResult result =
-      a.all ? lanczos<Scalar, Space>(space, scaled, nullptr, lanczos_options, a.all->reducer())
-            : lanczos<Scalar, Space>(space, scaled, nullptr, lanczos_options);
-  Spectrum spectrum;
-  spectrum.exponent = rows.unit_exponent;
-  spectrum.min = result.smallest.value;
-  spectrum.min_bound = result.smallest.bound;
-  spectrum.max = result.largest.value;
-  spectrum.max_bound = result.largest.bound;
-  spectrum.source = std::to_string(result.steps) + " Lanczos steps";
-  if (result.steps > 0 && result.smallest.value <= 0)
-    report.notes.push_back(name + ": the matrix is not positive definite: Lanczos found the Ritz value " +
-                           number_text(spectrum.as_given(result.smallest.value)));
-  return spectrum;
-}
-
 /// Collective. The ends of Gershgorin's discs.
 template <class Scalar, class Space>
 Spectrum by_gershgorin(const Space& space, const RowsOf<Scalar, Space>& a,
@@ -195,6 +165,37 @@ Spectrum by_gershgorin(const Space& space, const RowsOf<Scalar, Space>& a,
   spectrum.min_bound = is_known ? 0 : std::numeric_limits<double>::infinity();
   if (!is_known) spectrum.min = std::min(spectrum.min, 0.0);
   spectrum.source = "Gershgorin's discs";
+  return spectrum;
+}
+
+/// The Ritz values of the options' Lanczos steps, and a bound of the largest eigenvalue by these or by
+/// Gershgorin's discs. Collective.
+template <class Scalar, class Space>
+Spectrum by_lanczos(const Space& space, const RowsOf<Scalar, Space>& a, const ScaledRows<Scalar, Space>& rows,
+                    const PolynomialOptions& options, const std::string& name, Report& report) {
+  using Real = real_type_t<Scalar>;
+  const bool by_diagonal = options.scaling == PolynomialScaling::diagonal;
+  Vector<Real, Space> root;
+  if (by_diagonal) {
+    root = allocate<Vector<Real, Space>>(space, "prekond::polynomial::root", rows.num_rows());
+    Kokkos::parallel_for("prekond::polynomial::numeric::roots", Rows<Space>(space, 0, rows.num_rows()),
+                         Roots<Real, Space>{rows.inverse, root});
+  }
+  const ScaledOperator<Scalar, Space> scaled(space, a, rows, by_diagonal ? root : rows.inverse, root);
+  const LanczosOptions lanczos_options{.steps = options.lanczos_steps};
+  const LanczosResult result =
+      a.all ? lanczos<Scalar, Space>(space, scaled, nullptr, lanczos_options, a.all->reducer())
+            : lanczos<Scalar, Space>(space, scaled, nullptr, lanczos_options);
+  Spectrum spectrum;
+  spectrum.exponent = rows.unit_exponent;
+  spectrum.min = result.smallest.value;
+  spectrum.min_bound = result.smallest.bound;
+  spectrum.max = result.largest.value;
+  spectrum.max_bound = std::min(result.upper_bound, by_gershgorin(space, a, rows).max) - spectrum.max;
+  spectrum.source = std::to_string(result.steps) + " Lanczos steps";
+  if (result.steps > 0 && result.smallest.value <= 0)
+    report.notes.push_back(name + ": the matrix is not positive definite: Lanczos found the Ritz value " +
+                           number_text(spectrum.as_given(result.smallest.value)));
   return spectrum;
 }
 

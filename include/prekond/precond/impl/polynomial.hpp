@@ -23,10 +23,10 @@ struct Polynomial {
 
 /// Bounds of the spectrum of B = D^-1 A, or of B = 2^exponent A where nothing is scaled by the diagonal.
 struct Spectrum {
-  double min = 0;        ///< an eigenvalue, a Ritz value or a bound near the smallest one
-  double min_bound = 0;  ///< an eigenvalue is within this of `min`
-  double max = 0;        ///< likewise of the largest one
-  double max_bound = 0;
+  double min = 0;          ///< an eigenvalue, a Ritz value or a bound near the smallest one
+  double min_bound = 0;    ///< an eigenvalue is within this of `min`
+  double max = 0;          ///< likewise of the largest one
+  double max_bound = 0;    ///< none is above max + max_bound
   bool min_given = false;  ///< by the user, and taken as it is
   bool max_given = false;
   int exponent = 0;    ///< 0 for D^-1 A
