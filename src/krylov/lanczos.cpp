@@ -115,6 +115,12 @@ class LanczosIteration {
   }
 
  private:
+  void times_power(VectorView<Scalar, Space> x, int exponent) const {
+    if (exponent != 0) krylov::times_power<Scalar, Space>(m_space, x, x, exponent);
+  }
+  static constexpr int ordinary_exponent = std::numeric_limits<Real>::max_exponent / 16;
+  /// m, less what z is scaled by already.
+  int exponent_of_z() const { return m_scales_z ? 0 : m_m_exponent; }
   static int look_every(int steps) { return std::max(1, steps / 20); }
   static Real power(int exponent) { return static_cast<Real>(std::ldexp(1.0, exponent)); }
   /// The nearest exponent of a normal number.
@@ -130,11 +136,15 @@ class LanczosIteration {
   void multiply(VectorView<const Scalar, Space> x) {
     m_a.apply_dot(m_space, x, m_q, m_scalars.now(Scalars::curvature, 0), m_reduce);
   }
-  /// z = M^-1 r and (r, z)
+  /// z = M^-1 r and (r, z). z is M'^-1 r where M^-1 r, or its product with r, could leave the range.
   void precondition() {
+    const int before = m_scales_z ? std::max(m_m_exponent, 0) : 0;
+    times_power(m_r, before);
     if (m_inverse)
       m_inverse->apply(m_space, as_multivector(VectorView<const Scalar, Space>(m_r)), as_multivector(z()),
                        *m_workspace);
+    times_power(m_r, -before);
+    if (m_scales_z) times_power(z(), m_m_exponent - before);
     const auto square = m_scalars.now(Scalars::square, 0);
     block_reduce<1>(m_space, "prekond::lanczos::square", m_n, m_reduce, square,
                     impl::DotBody<Scalar, Space>{m_r, z()});
@@ -154,6 +164,7 @@ class LanczosIteration {
     }
     if (m_inverse) m_m_exponent = exponent_of_inverse(size);
     m_a_exponent = exponent_of_matrix();
+    m_scales_z = std::abs(m_m_exponent) > ordinary_exponent;
     precondition();
     m_scalars.read(m_space, "prekond::lanczos::first");
     return take_square(result, 0);
@@ -177,7 +188,7 @@ class LanczosIteration {
   /// beta = sqrt(r, z) from the scalars that were read. `size` is that of T's entries so far. Returns false
   /// at the end.
   bool take_square(LanczosResult& result, double size) {
-    const double scaled = m_scalars.real_now(Scalars::square, 0, 0) * std::ldexp(1.0, m_m_exponent);
+    const double scaled = m_scalars.real_now(Scalars::square, 0, 0) * std::ldexp(1.0, exponent_of_z());
     const double rounding = 10 * static_cast<double>(std::numeric_limits<Real>::epsilon()) * size;
     m_beta = std::numeric_limits<double>::quiet_NaN();  // without beta the bounds are unknown
     if (!std::isfinite(scaled)) {
@@ -203,7 +214,7 @@ class LanczosIteration {
     const double inverse = 1 / m_beta;
     Kokkos::parallel_for("prekond::lanczos::next_vectors", rows(),
                          NextVectors<Scalar, Space>{m_r, z(), v(j), w(j), static_cast<Real>(inverse),
-                                                    static_cast<Real>(std::ldexp(inverse, m_m_exponent))});
+                                                    static_cast<Real>(std::ldexp(inverse, exponent_of_z()))});
     multiply(w(j));
     const auto curvature = m_scalars.now(Scalars::curvature, 0);
     m_reducer.sum(m_space, curvature);
@@ -275,7 +286,7 @@ class LanczosIteration {
   const LanczosOptions& m_options;
   const Reducer<Scalar, Space>& m_reducer;
   std::int64_t m_n, m_all_rows = 0;
-  bool m_full;
+  bool m_full, m_scales_z = false;
   ReduceWorkspace<Scalar, Space> m_reduce;
   krylov::DeviceScalars<Scalar, Space> m_scalars;
   MultiVector<Scalar, Space> m_v, m_w;

@@ -297,51 +297,6 @@ TYPED_TEST(IluTest, ShiftsEndBreakdowns) {
   check_factors<Ic, double, TypeParam>({"ic", generated("elasticity3d:3")}, of_ic, 1e-13);
 }
 
-TYPED_TEST(IluTest, WhatIsNotFiniteOrSingularLeavesAFinitePreconditioner) {
-  auto host = random_general(67, 0.2, 3);
-  host.values[host.row_ptrs[11]] = std::nan("");
-  for (std::size_t k = host.row_ptrs[40]; k < host.row_ptrs[41]; ++k)
-    if (host.col_idxs[k] == 40) host.values[k] = 0;
-  for (std::size_t k = host.row_ptrs[50]; k < host.row_ptrs[51]; ++k)
-    if (host.col_idxs[k] != 50) host.values[k] = 1e300;
-  for (const FactorSchedule schedule : {FactorSchedule::levels, FactorSchedule::sync_free})
-    for (const char* name : {"ilu0", "iluk"}) {
-      const auto m = create_preconditioner<double, TypeParam>(
-          name, {{"solve.method", std::string(schedule == FactorSchedule::levels ? "levels" : "sync_free")}});
-      m->numeric(TypeParam(), to_device<TypeParam>(host));
-      EXPECT_GE(m->report().breakdowns.count, 2);
-      EXPECT_EQ(m->report().breakdowns.first_row, 11);
-      for (const double value : applied_to<double, TypeParam>(*m, waves_of(67)))
-        ASSERT_TRUE(std::isfinite(value));
-      // Columns 3 and 5 are only those of row 7, which no permutation puts on the diagonal.
-      auto singular = random_entries<double>(33, 33, 0.1, 8);
-      for (std::size_t k = 0; k < singular.nnz(); ++k)
-        if (singular.col_idxs[k] == 3 || singular.col_idxs[k] == 5) singular.values[k] = 0;
-      m->symbolic(TypeParam(), to_device<TypeParam>(singular));
-      m->numeric(TypeParam(), to_device<TypeParam>(singular));
-      EXPECT_GE(m->report().breakdowns.count, 2);
-      for (const double value : applied_to<double, TypeParam>(*m, waves_of(33)))
-        ASSERT_TRUE(std::isfinite(value));
-    }
-}
-
-TYPED_TEST(IluTest, IcRefusesWhatIsNotSymmetricPositive) {
-  const auto one_sided = sparse<double>({{4, 1, 0}, {0, 4, 1}, {1, 1, 4}});
-  const auto negative = sparse<double>({{4, 1}, {1, -4}});
-  for (const char* name : {"ic0", "ick", "mic0"}) {
-    const auto m = create_preconditioner<double, TypeParam>(name);
-    EXPECT_THAT(message_of<InputError>([&] { m->numeric(TypeParam(), to_device<TypeParam>(one_sided)); }),
-                HasSubstr("the pattern is not symmetric"));
-    EXPECT_THAT(message_of<InputError>([&] { m->numeric(TypeParam(), to_device<TypeParam>(negative)); }),
-                HasSubstr("the diagonal entry of row 2"));
-  }
-  const auto large =
-      create_preconditioner<double, TypeParam>("iluk", {{"memory_budget", std::int64_t(1024)}});
-  EXPECT_THAT(message_of<InputError>(
-                  [&] { large->numeric(TypeParam(), to_device<TypeParam>(generated("poisson2d:9"))); }),
-              HasSubstr("raise memory_budget"));
-}
-
 TYPED_TEST(IluTest, AllLevelsOfFillAreTheExactFactors) {
   const auto host = random_general(67, 0.05, 3);
   const auto x = waves_of(67);
@@ -365,47 +320,6 @@ TYPED_TEST(IluTest, MoreFillLeadsToFewerIterations) {
   EXPECT_LT(ilu2, ilu0);
 }
 
-TYPED_TEST(IluTest, AnApplicationAllocatesNothingAndDoesNotWait) {
-  const TypeParam space;
-  // A constant diagonal, and one that is not.
-  for (const char* spec : {"poisson2d:9", "circuit:9"})
-    for (const char* name : {"ilu0", "ick", "mic0"}) {
-      SCOPED_TRACE(std::string(spec) + ", " + name);
-      const auto m = create_preconditioner<double, TypeParam>(name);
-      m->numeric(space, to_device<TypeParam>(generated(spec)));
-      const MultiVector<double, TypeParam> x("x", m->num_rows(), 3), y("y", m->num_rows(), 3);
-      const auto workspace = m->make_workspace(space, 3);
-      ToolEvents events;
-      m->apply(space, x, y, *workspace);
-      EXPECT_TRUE(events.fences().empty());
-      EXPECT_TRUE(events.allocations().empty());
-      const auto small = m->make_workspace(space, 2);
-      EXPECT_THROW(m->apply(space, x, y, *small), std::logic_error);
-    }
-}
-
-TYPED_TEST(IluTest, SolvesByEveryMethodAndInEveryStorage) {
-  const auto host = generated("elasticity3d:3");
-  const auto b = waves_of(host.num_rows);
-  const auto of_ilu = solve(reference_ilu(host, 1, ReferenceKind::ilu), b);
-  const auto of_ic = solve(reference_ilu(host, 1, ReferenceKind::ic), b);
-  const auto check = [&](const OptionMap& options, double tolerance) {
-    for (const char* name : {"iluk", "ick"}) {
-      const auto m = create_preconditioner<double, TypeParam>(name, options);
-      m->numeric(TypeParam(), to_device<TypeParam>(host));
-      const auto& expected = name[1] == 'c' ? of_ic : of_ilu;
-      EXPECT_LE(relative_difference(applied_to<double, TypeParam>(*m, b), expected), tolerance) << name;
-    }
-  };
-  for (const char* method : {"auto", "levels", "sync_free"})
-    check({{"solve.method", std::string(method)}}, 1e-13);
-  // As many sweeps as there are levels are exact.
-  check({{"solve.method", std::string("jacobi")}, {"solve.sweeps", std::int64_t(300)}}, 1e-12);
-  check({{"solve.method", std::string("isai")}, {"solve.isai_power", std::int64_t(100)}}, 1e-10);
-  check({{"storage", std::string("single")}}, 1e-5);
-  check({{"storage", std::string("half")}}, 0.1);
-}
-
 TYPED_TEST(IluTest, SaysWhatItIs) {
   for (const char* name : {"ilu0", "iluk", "ic0", "ick", "mic0"}) {
     const auto m = create_preconditioner<double, TypeParam>(name);
@@ -424,19 +338,6 @@ TYPED_TEST(IluTest, SaysWhatItIs) {
     EXPECT_GT(report.bytes, 8 * report.nnz);
   }
   EXPECT_THROW((create_preconditioner<double, TypeParam>("ilu0", {{"shift", -1.0}})), OptionError);
-}
-
-TYPED_TEST(IluTest, ARankWithoutRowsHasNothingToDo) {
-  HostMatrix<double> none;
-  none.num_cols = 3;
-  for (const char* name : {"ilu0", "iluk", "ic0", "ick", "mic0"}) {
-    const auto m = create_preconditioner<double, TypeParam>(name);
-    m->symbolic(TypeParam(), to_device<TypeParam>(none));
-    m->numeric(TypeParam(), to_device<TypeParam>(none));
-    m->numeric(TypeParam(), to_device<TypeParam>(none));
-    EXPECT_EQ(m->num_rows(), 0);
-    EXPECT_TRUE((applied_to<double, TypeParam>(*m, std::vector<double>{}).empty()));
-  }
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "testing/ilut_cases.hpp"
-#include "testing/krylov_solves.hpp"
 #include "testing/one_thread.hpp"
+#include "testing/solver_iterations.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,6 +16,7 @@ namespace {
 
 using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 template <class Space>
 class IlutTest : public ::testing::Test {};
@@ -253,31 +254,6 @@ TYPED_TEST(IlutTest, ShiftsEndBreakdowns) {
   }
 }
 
-TYPED_TEST(IlutTest, WhatIsNotFiniteOrSingularLeavesAFinitePreconditioner) {
-  auto host = random_general(67, 0.2, 3);
-  host.values[host.row_ptrs[11]] = std::nan("");
-  for (std::size_t k = host.row_ptrs[40]; k < host.row_ptrs[41]; ++k)
-    if (host.col_idxs[k] == 40) host.values[k] = 0;
-  for (std::size_t k = host.row_ptrs[50]; k < host.row_ptrs[51]; ++k)
-    if (host.col_idxs[k] != 50) host.values[k] = 1e300;
-  for (const double tau : {0.0, 1e-3}) {
-    Ilut<double, TypeParam> m(with({1000, tau}));
-    m.numeric(TypeParam(), to_device<TypeParam>(host));
-    EXPECT_GE(m.report().breakdowns.count, 2);
-    EXPECT_EQ(m.report().breakdowns.first_row, 11);
-    for (const double value : applied_to<double, TypeParam>(m, waves_of(67)))
-      ASSERT_TRUE(std::isfinite(value));
-    auto singular = random_entries<double>(33, 33, 0.1, 8);
-    for (std::size_t k = 0; k < singular.nnz(); ++k)
-      if (singular.col_idxs[k] == 3 || singular.col_idxs[k] == 5) singular.values[k] = 0;
-    m.symbolic(TypeParam(), to_device<TypeParam>(singular));
-    m.numeric(TypeParam(), to_device<TypeParam>(singular));
-    EXPECT_GE(m.report().breakdowns.count, 2);
-    for (const double value : applied_to<double, TypeParam>(m, waves_of(33)))
-      ASSERT_TRUE(std::isfinite(value));
-  }
-}
-
 TYPED_TEST(IlutTest, AnEntryThatOverflowsIsABreakdownOfItsRow) {
   // Row 2 ends with w_3 = 0.5 - 1e160 * 1e160, next to a sound pivot.
   const HostMatrix<double> host =
@@ -297,19 +273,6 @@ TYPED_TEST(IlutTest, AnEntryThatOverflowsIsABreakdownOfItsRow) {
   }
 }
 
-TYPED_TEST(IlutTest, IctRefusesWhatIsNotSymmetricPositive) {
-  const auto m = create_preconditioner<double, TypeParam>("ict");
-  EXPECT_THAT(
-      message_of<InputError>([&] {
-        m->numeric(TypeParam(), to_device<TypeParam>(sparse<double>({{4, 1, 0}, {0, 4, 1}, {1, 1, 4}})));
-      }),
-      HasSubstr("the pattern is not symmetric"));
-  EXPECT_THAT(message_of<InputError>([&] {
-                m->numeric(TypeParam(), to_device<TypeParam>(sparse<double>({{4, 1}, {1, -4}})));
-              }),
-              HasSubstr("the diagonal entry of row 2"));
-}
-
 TYPED_TEST(IlutTest, IctIsSymmetricToTheLastBit) {
   const auto host = generated("elasticity3d:3");
   const auto f = made<double, TypeParam>(host, rules_of<TypeParam>({5, 1e-3}, true)).factors;
@@ -322,66 +285,13 @@ TYPED_TEST(IlutTest, IctIsSymmetricToTheLastBit) {
   EXPECT_GT(entries, 100);
 }
 
-template <class Space>
-std::int64_t solver_iterations(const std::string& solver, const std::string& spec, const std::string& name,
-                               const OptionMap& options = {}) {
-  const Space space;
-  const auto host = generated(spec);
-  const auto a = to_device<Space>(host);
-  const auto m = create_preconditioner<double, Space>(name, options);
-  m->numeric(space, a);
-  const CsrOperator<double, Space> product(a);
-  StoppingOptions stopping;
-  stopping.rtol = 1e-8;
-  stopping.max_iters = 500;
-  const auto solved = solve_with<double, Space>({solver, {}}, product, m.get(),
-                                                multiply(host, waves_of(host.num_rows)), stopping);
-  EXPECT_EQ(solved.result.reason, StopReason::rtol) << name;
-  return solved.result.iterations;
-}
-
 TYPED_TEST(IlutTest, TakesFewerIterationsThanThePatternOfA) {
-  EXPECT_LT(solver_iterations<TypeParam>("cg", "poisson2d:40", "ict"),
-            solver_iterations<TypeParam>("cg", "poisson2d:40", "ic0"));
-  EXPECT_LT(solver_iterations<TypeParam>("gmres", "poisson2d:40", "ilut"),
-            solver_iterations<TypeParam>("gmres", "poisson2d:40", "ilu0"));
-  EXPECT_LT(solver_iterations<TypeParam>("gmres", "convection_diffusion3d:12", "ilut"),
-            solver_iterations<TypeParam>("gmres", "convection_diffusion3d:12", "ilu0"));
-}
-
-TYPED_TEST(IlutTest, AnApplicationAllocatesNothingAndDoesNotWait) {
-  const TypeParam space;
-  for (const char* name : {"ilut", "ict"}) {
-    const auto m = create_preconditioner<double, TypeParam>(name);
-    m->numeric(space, to_device<TypeParam>(generated("circuit:9")));
-    const MultiVector<double, TypeParam> x("x", m->num_rows(), 3), y("y", m->num_rows(), 3);
-    const auto workspace = m->make_workspace(space, 3);
-    ToolEvents events;
-    m->apply(space, x, y, *workspace);
-    EXPECT_TRUE(events.fences().empty());
-    EXPECT_TRUE(events.allocations().empty());
-  }
-}
-
-TYPED_TEST(IlutTest, SolvesByEveryMethodAndInEveryStorage) {
-  const auto host = tie_free(generated("elasticity3d:3"), true);
-  const auto b = waves_of(host.num_rows);
-  const auto of_ilut = solve(reference_ilut(host, 10, 1e-3), b),
-             of_ict = solve(reference_ict(host, 10, 1e-3), b);
-  const auto check = [&](const OptionMap& options, double tolerance) {
-    for (const char* name : {"ilut", "ict"}) {
-      const auto m = create_preconditioner<double, TypeParam>(name, options);
-      m->numeric(TypeParam(), to_device<TypeParam>(host));
-      EXPECT_LE(relative_difference(applied_to<double, TypeParam>(*m, b), name[1] == 'c' ? of_ict : of_ilut),
-                tolerance)
-          << name;
-    }
-  };
-  for (const char* method : {"auto", "levels", "sync_free"})
-    check({{"solve.method", std::string(method)}}, 1e-12);
-  check({{"solve.method", std::string("jacobi")}, {"solve.sweeps", std::int64_t(300)}}, 1e-12);
-  check({{"storage", std::string("single")}}, 1e-5);
-  check({{"storage", std::string("half")}}, 0.1);
+  EXPECT_LT(solver_iterations<TypeParam>("cg", generated("poisson2d:40"), "ict"),
+            solver_iterations<TypeParam>("cg", generated("poisson2d:40"), "ic0"));
+  EXPECT_LT(solver_iterations<TypeParam>("gmres", generated("poisson2d:40"), "ilut"),
+            solver_iterations<TypeParam>("gmres", generated("poisson2d:40"), "ilu0"));
+  EXPECT_LT(solver_iterations<TypeParam>("gmres", generated("convection_diffusion3d:12"), "ilut"),
+            solver_iterations<TypeParam>("gmres", generated("convection_diffusion3d:12"), "ilu0"));
 }
 
 TYPED_TEST(IlutTest, SaysWhatItIs) {
@@ -406,24 +316,109 @@ TYPED_TEST(IlutTest, SaysWhatItIs) {
   }
   EXPECT_THROW((create_preconditioner<double, TypeParam>("ilut", {{"tau", -1.0}})), OptionError);
   EXPECT_THROW((create_preconditioner<double, TypeParam>("ilut", {{"p", std::int64_t(-1)}})), OptionError);
-  const auto small =
-      create_preconditioner<double, TypeParam>("ilut", {{"memory_budget", std::int64_t(1024)}});
-  EXPECT_THAT(message_of<InputError>(
-                  [&] { small->numeric(TypeParam(), to_device<TypeParam>(generated("poisson2d:9"))); }),
-              HasSubstr("memory_budget is 1024"));
 }
 
-TYPED_TEST(IlutTest, ARankWithoutRowsHasNothingToDo) {
-  HostMatrix<double> none;
-  none.num_cols = 3;
-  for (const char* name : {"ilut", "ict"}) {
-    const auto m = create_preconditioner<double, TypeParam>(name);
-    m->symbolic(TypeParam(), to_device<TypeParam>(none));
-    m->numeric(TypeParam(), to_device<TypeParam>(none));
-    m->numeric(TypeParam(), to_device<TypeParam>(none));
-    EXPECT_EQ(m->num_rows(), 0);
-    EXPECT_TRUE((applied_to<double, TypeParam>(*m, std::vector<double>{}).empty()));
+// --------------------------------------------------------- with the factorisations by levels of fill
+
+template <class Space>
+class IncompleteFactorizationTest : public ::testing::Test {};
+TYPED_TEST_SUITE(IncompleteFactorizationTest, TestSpaces, SpaceNames);
+
+TYPED_TEST(IncompleteFactorizationTest, ItIsFiniteForMatricesThatAreNotFiniteOrSingular) {
+  auto host = random_general(67, 0.2, 3);
+  host.values[host.row_ptrs[11]] = std::nan("");
+  for (std::size_t k = host.row_ptrs[40]; k < host.row_ptrs[41]; ++k)
+    if (host.col_idxs[k] == 40) host.values[k] = 0;
+  for (std::size_t k = host.row_ptrs[50]; k < host.row_ptrs[51]; ++k)
+    if (host.col_idxs[k] != 50) host.values[k] = 1e300;
+  // Columns 3 and 5 are only those of row 7, which no permutation puts on the diagonal.
+  auto singular = random_entries<double>(33, 33, 0.1, 8);
+  for (std::size_t k = 0; k < singular.nnz(); ++k)
+    if (singular.col_idxs[k] == 3 || singular.col_idxs[k] == 5) singular.values[k] = 0;
+  const auto check = [&](const char* name, OptionMap options, const char* method) {
+    SCOPED_TRACE(std::string(name) + ", " + method);
+    options["solve.method"] = std::string(method);
+    const auto m = create_preconditioner<double, TypeParam>(name, options);
+    m->numeric(TypeParam(), to_device<TypeParam>(host));
+    EXPECT_GE(m->report().breakdowns.count, 2);
+    EXPECT_EQ(m->report().breakdowns.first_row, 11);
+    for (const double value : applied_to<double, TypeParam>(*m, waves_of(67)))
+      ASSERT_TRUE(std::isfinite(value));
+    m->symbolic(TypeParam(), to_device<TypeParam>(singular));
+    m->numeric(TypeParam(), to_device<TypeParam>(singular));
+    EXPECT_GE(m->report().breakdowns.count, 2);
+    for (const double value : applied_to<double, TypeParam>(*m, waves_of(33)))
+      ASSERT_TRUE(std::isfinite(value));
+  };
+  for (const char* method : {"auto", "levels", "sync_free"}) {
+    check("ilu0", {}, method);
+    check("iluk", {}, method);
+    for (const double tau : {0.0, 1e-3}) check("ilut", {{"p", std::int64_t(1000)}, {"tau", tau}}, method);
   }
+}
+
+TYPED_TEST(IncompleteFactorizationTest, SymmetricOnesRefuseMatricesThatAreNotSymmetricPositive) {
+  const auto one_sided = sparse<double>({{4, 1, 0}, {0, 4, 1}, {1, 1, 4}});
+  const auto negative = sparse<double>({{4, 1}, {1, -4}});
+  for (const char* name : {"ic0", "ick", "mic0", "ict"}) {
+    const auto m = create_preconditioner<double, TypeParam>(name);
+    EXPECT_THAT(message_of<InputError>([&] { m->numeric(TypeParam(), to_device<TypeParam>(one_sided)); }),
+                HasSubstr("the pattern is not symmetric"));
+    EXPECT_THAT(message_of<InputError>([&] { m->numeric(TypeParam(), to_device<TypeParam>(negative)); }),
+                HasSubstr("the diagonal entry of row 2"));
+  }
+}
+
+TYPED_TEST(IncompleteFactorizationTest, RefusesToTakeMoreThanItsMemoryBudget) {
+  for (const auto& [name, words] :
+       {std::pair("iluk", "raise memory_budget"), {"ilut", "memory_budget is 1024"}}) {
+    const auto m = create_preconditioner<double, TypeParam>(name, {{"memory_budget", std::int64_t(1024)}});
+    EXPECT_THAT(message_of<InputError>(
+                    [&] { m->numeric(TypeParam(), to_device<TypeParam>(generated("poisson2d:9"))); }),
+                HasSubstr(words));
+  }
+}
+
+TYPED_TEST(IncompleteFactorizationTest, AnApplicationNeitherAllocatesNorFences) {
+  const TypeParam space;
+  // A constant diagonal, and one that is not.
+  for (const char* spec : {"poisson2d:9", "circuit:9"})
+    for (const char* name : {"ilu0", "ick", "mic0", "ilut", "ict"}) {
+      SCOPED_TRACE(std::string(spec) + ", " + name);
+      const auto m = create_preconditioner<double, TypeParam>(name);
+      m->numeric(space, to_device<TypeParam>(generated(spec)));
+      const MultiVector<double, TypeParam> x("x", m->num_rows(), 3), y("y", m->num_rows(), 3);
+      const auto workspace = m->make_workspace(space, 3), small = m->make_workspace(space, 2);
+      const ToolEvents events;
+      m->apply(space, x, y, *workspace);
+      EXPECT_THAT(events.fences(), IsEmpty());
+      EXPECT_THAT(events.allocations(), IsEmpty());
+      EXPECT_THROW(m->apply(space, x, y, *small), std::logic_error) << "a workspace for fewer vectors";
+    }
+}
+
+TYPED_TEST(IncompleteFactorizationTest, SolvesByEveryMethodAndInEveryStorage) {
+  const auto host = tie_free(generated("elasticity3d:3"), true);
+  const auto b = waves_of(host.num_rows);
+  const std::map<std::string, LongVector> solutions = {
+      {"iluk", solve(reference_ilu(host, 1, ReferenceKind::ilu), b)},
+      {"ick", solve(reference_ilu(host, 1, ReferenceKind::ic), b)},
+      {"ilut", solve(reference_ilut(host, 10, 1e-3), b)},
+      {"ict", solve(reference_ict(host, 10, 1e-3), b)}};
+  const auto check = [&](const OptionMap& options, double tolerance) {
+    for (const auto& [name, expected] : solutions) {
+      const auto m = create_preconditioner<double, TypeParam>(name, options);
+      m->numeric(TypeParam(), to_device<TypeParam>(host));
+      EXPECT_LE(relative_difference(applied_to<double, TypeParam>(*m, b), expected), tolerance) << name;
+    }
+  };
+  for (const char* method : {"auto", "levels", "sync_free"})
+    check({{"solve.method", std::string(method)}}, 1e-13);
+  // As many sweeps as there are levels are exact.
+  check({{"solve.method", std::string("jacobi")}, {"solve.sweeps", std::int64_t(300)}}, 1e-12);
+  check({{"solve.method", std::string("isai")}, {"solve.isai_power", std::int64_t(100)}}, 1e-10);
+  check({{"storage", std::string("single")}}, 1e-5);
+  check({{"storage", std::string("half")}}, 0.1);
 }
 
 }  // namespace

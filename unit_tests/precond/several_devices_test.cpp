@@ -338,7 +338,7 @@ TYPED_TEST(SeveralDevicesTest, OneDeviceWhereItIsFaster) {
 /// By the estimate many rows that may take many steps are shared. The choice is one of each symbolic phase.
 TYPED_TEST(SeveralDevicesTest, SharedWhereThatIsFaster) {
   const TypeParam space;
-  const auto many = to_device<TypeParam>(diagonal_matrix(std::vector<double>(1000000, 4.0)));
+  const auto many = to_device<TypeParam>(diagonal_matrix(std::vector<double>(5000000, 4.0)));
   const auto few = to_device<TypeParam>(diagonal_matrix({4, 4}));
   const OptionMap steps = {{"max_steps", "30"}, {"tolerance", "1e-3"}};
   const auto m =

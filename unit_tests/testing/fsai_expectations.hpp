@@ -32,9 +32,13 @@ inline void expect_minimiser(const Dense& a, const HostMatrix<double>& g, int i,
   }
 }
 
-inline void expect_minimisers(const HostMatrix<double>& a, const HostMatrix<double>& g, double tolerance) {
+/// The rows `rows`, or all.
+inline void expect_minimisers(const HostMatrix<double>& a, const HostMatrix<double>& g, double tolerance,
+                              std::vector<int> rows = {}) {
   const Dense dense = to_dense(a);
-  for (int i = 0; i < a.num_rows; ++i) ASSERT_NO_FATAL_FAILURE(expect_minimiser(dense, g, i, tolerance));
+  if (rows.empty())
+    for (int i = 0; i < a.num_rows; ++i) rows.push_back(i);
+  for (const int i : rows) ASSERT_NO_FATAL_FAILURE(expect_minimiser(dense, g, i, tolerance));
 }
 
 /// |psi / psi_reference - 1| of every row on its own columns.

@@ -5,9 +5,12 @@
 #include "testing/general_matrices.hpp"
 #include "testing/host_graph.hpp"
 #include "testing/reference_isai.hpp"
+#include "testing/set_up.hpp"
 
+#include <gtest/gtest.h>
 #include <prekond/precond/isai.hpp>
 
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -37,14 +40,8 @@ inline std::vector<IsaiOptions> both_precisions(IsaiKind kind, int power = 1) {
 template <class Space, class Scalar>
 HostMatrix<Scalar> inverse_of(const HostMatrix<Scalar>& a, const IsaiOptions& options,
                               Report* report = nullptr, const HostGraph* pattern = nullptr) {
-  const Space space;
-  const auto device = to_device<Space>(a);
-  Isai<Scalar, Space> isai(options);
-  if (pattern) isai.set_pattern(space, graph_of<Space>(*pattern, a.num_rows));
-  isai.symbolic(space, device);
-  isai.numeric(space, device);
-  if (report) *report = isai.report();
-  return to_host(isai.factored() ? isai.factored()->factor() : isai.inverse());
+  const auto m = set_up<Isai, Space>(a, options, report, pattern);
+  return to_host(m->factored() ? m->factored()->factor() : m->inverse());
 }
 
 /// The matrix that a kind inverts, and its pattern: S^k of the matrix or of its triangle.
@@ -54,6 +51,18 @@ inline Dense part_of(const HostMatrix<double>& a, IsaiKind kind, bool unit_diago
 }
 inline HostGraph part_of(const HostGraph& s, IsaiKind kind) {
   return kind == IsaiKind::general ? s : triangle_of(s, kind == IsaiKind::upper);
+}
+
+/// Every entry is finite, and no row is zero; the diagonal's own entry may be.
+inline void expect_finite_rows(const HostMatrix<double>& m) {
+  for (int i = 0; i < m.num_rows; ++i) {
+    bool has_entry = false;
+    for (std::size_t k = m.row_ptrs[i]; k < m.row_ptrs[i + 1]; ++k) {
+      ASSERT_TRUE(std::isfinite(m.values[k])) << "row " << i;
+      has_entry = has_entry || m.values[k] != 0;
+    }
+    ASSERT_TRUE(has_entry) << "row " << i;
+  }
 }
 
 }  // namespace prekond::testing

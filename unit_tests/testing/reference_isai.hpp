@@ -5,6 +5,7 @@
 #include "testing/host_graph.hpp"
 #include "testing/reference_adaptive_fsai.hpp"
 #include "testing/reference_lu.hpp"
+#include "testing/reference_power.hpp"
 
 #include <gtest/gtest.h>
 
@@ -36,38 +37,6 @@ inline Dense triangle_of(Dense a, bool upper, bool unit_diagonal = false) {
       if (i == j && unit_diagonal) a[i][j] = 1;
     }
   return a;
-}
-
-/// The k-th power of a pattern with its diagonal, by products of Boolean rows.
-inline HostGraph reference_power(const HostGraph& s, int k) {
-  const int n = static_cast<int>(s.size());
-  std::vector<std::vector<bool>> power(n, std::vector<bool>(n));
-  for (int i = 0; i < n; ++i) power[i][i] = true;
-  for (int step = 0; step < k; ++step) {
-    auto next = power;
-    for (int i = 0; i < n; ++i)
-      for (int l = 0; l < n; ++l) {
-        if (!power[i][l]) continue;
-        for (const int j : s[l])
-          if (j < n) next[i][j] = true;
-      }
-    if (next == power) break;
-    power = next;
-  }
-  HostGraph rows(n);
-  for (int i = 0; i < n; ++i)
-    for (int j = 0; j < n; ++j)
-      if (power[i][j]) rows[i].push_back(j);
-  return rows;
-}
-
-/// The columns of a pattern that a triangle has.
-inline HostGraph triangle_of(const HostGraph& s, bool upper) {
-  HostGraph rows(s.size());
-  for (int i = 0; i < static_cast<int>(s.size()); ++i)
-    for (const int j : s[i])
-      if (upper ? j >= i : j <= i) rows[i].push_back(j);
-  return rows;
 }
 
 /// |(M A)_ij - I_ij| on M's pattern, relative to the sum of the products' magnitudes where that is above 1:

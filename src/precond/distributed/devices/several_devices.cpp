@@ -120,8 +120,7 @@ std::string SeveralDevices<Scalar, Space>::reason_for_one(const std::vector<Devi
   for (std::size_t k = 1; k < devices.size(); ++k) rows_sent += static_cast<double>(devices[k].read.size());
   const auto n = static_cast<double>(a.num_rows), bytes = static_cast<double>(a.bytes());
   const double one = time_on_one(name(), m_method->fields().values(), n, static_cast<double>(a.nnz()));
-  const bool is_first = m_devices.empty() && !m_inverse;
-  const double shared = time_shared(one, rows_sent / n * bytes, num_devices(), is_first);
+  const double shared = time_shared(one, rows_sent / n * bytes, num_devices(), !m_has_shared);
   if (shared < one) return "";
   const auto rounded = [](double time) { return std::to_string(std::llround(std::ceil(time))) + " ms"; };
   return "one of " + std::to_string(num_devices()) + " devices makes the setup: it would take them about " +
@@ -143,6 +142,7 @@ void SeveralDevices<Scalar, Space>::symbolic_step(const Space& space, const matr
     one->set_listener(m_listener);
     one->symbolic(space, source);
   }
+  m_has_shared = m_has_shared || !devices.empty();
   m_devices = std::move(devices);
   m_inverse = std::move(one);
   m_reason = reason;
