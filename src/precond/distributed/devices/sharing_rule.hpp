@@ -53,8 +53,8 @@ inline double time_on_one(const std::string& method, const OptionMap& options, d
 /// Milliseconds on several devices, of which all but the first are sent `bytes` of A's rows.
 ///
 /// Formula: one (1 / N + 0.1) + bytes / 220 GB/s + 3.5 ms N: the part of a device, the gathering and what is
-/// read twice, the copies of A, and the host's threads. In the first setup that is shared 30 ms (N - 1) more: each further
-/// device loads its kernels, which took two H100 26 ms (perf_tests/results/h100/ilu.md).
+/// read twice, the copies of A, and the host's threads. In the first setup that is shared 30 ms (N - 1) more:
+/// each further device loads its kernels, which took two H100 26 ms (perf_tests/results/h100/ilu.md).
 inline double time_shared(double one, double bytes, int num_devices, bool is_first) {
   return one * (1.0 / num_devices + 0.1) + bytes / 220e6 + 3.5 * num_devices +
          (is_first ? 30.0 * (num_devices - 1) : 0.0);
