@@ -110,7 +110,7 @@ class SeveralDevices : public MatrixPreconditioner<Scalar, Space> {
   Listener m_listener;
   std::vector<Device> m_devices;      ///< of the last symbolic; none where one device makes the setup
   std::string m_reason;               ///< why it does, where there are several
-  bool m_has_shared = false;          ///< a setup of before
+  bool m_has_shared = false;          ///< whether a setup was shared before
   std::unique_ptr<Method> m_inverse;  ///< of several devices null until there are values
 };
 
