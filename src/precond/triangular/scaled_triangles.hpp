@@ -15,7 +15,7 @@ namespace prekond::impl::sweeps {
 /// positive diagonal; of a positive definite one all entries are below 1, so that any precision holds them.
 template <class Scalar, class Space>
 struct Factors {
-  Vector<Scalar, Space> lower, upper;  ///< of GroupedTriangles's triangles, times `factor`
+  Vector<Scalar, Space> lower, upper;  ///< of GroupedTriangles's triangles, times `factor`; U may be left out
   Vector<Scalar, Space> row_scale;     ///< r_i times `factor`, by place; empty: 1
   Vector<Scalar, Space> pivots;        ///< inverses of D's entries; empty: D = I
   Scalar factor = 1;                   ///< omega
@@ -63,7 +63,7 @@ struct ScaleRows {
 
 /// factor c_i a_ij c_j, with the sign of a_ii; 0 where that is not finite. The bits of (i, j) and (j, i) are
 /// the same where a_ij = a_ji. Fill, which A does not have, is 0. Counts rows with such entries and those
-/// without a usable diagonal.
+/// without a usable diagonal. An empty list `upper_values` leaves U out.
 template <class Scalar, class Space>
 struct FillTriangles {
   using Rows = RowTeams<Space>;
@@ -79,8 +79,9 @@ struct FillTriangles {
     Rows{lower.num_rows}.for_each_row(team, [&](std::int64_t at) {
       const int of_lower = static_cast<int>(lower.row_ptrs(at + 1) - lower.row_ptrs(at));
       const int before_upper = of_lower + (diagonal.diagonal(at) < 0 ? 0 : 1);
-      const int bad = fill(team, at, lower, lower_source, 0, lower_values) +
-                      fill(team, at, upper, upper_source, before_upper, upper_values);
+      int bad = fill(team, at, lower, lower_source, 0, lower_values);
+      if (upper_values.extent(0) > 0)
+        bad += fill(team, at, upper, upper_source, before_upper, upper_values);
       Kokkos::single(Kokkos::PerThread(team), [&] {
         const bool usable = diagonal.is_usable(diagonal.stored(at));
         if (bad > 0 || !usable)
@@ -127,11 +128,14 @@ struct MultiplyAll {
   KOKKOS_FUNCTION void operator()(std::int64_t i) const { x(i) *= factor; }
 };
 
-/// The triangles of a GroupedTriangles or, in A's own order, a FillPattern. `report` gets the breakdowns.
-/// Fences.
+enum class Triangles { both, lower };
+
+/// The triangles of a GroupedTriangles or, in A's own order, a FillPattern; `which` may leave U out. `report`
+/// gets the breakdowns. Fences.
 template <class Scalar, class Space, class Pattern>
 Factors<Scalar, Space> fill_triangles(const Space& space, const CsrView<Scalar, Space>& a,
-                                      const Pattern& pattern, Scalar factor, Report& report) {
+                                      const Pattern& pattern, Scalar factor, Report& report,
+                                      Triangles which = Triangles::both) {
   const std::int64_t n = a.num_rows;
   const Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>> rows(space, 0, n);
   const auto list = [&](const char* label, std::int64_t size) {
@@ -140,7 +144,7 @@ Factors<Scalar, Space> fill_triangles(const Space& space, const CsrView<Scalar, 
   Factors<Scalar, Space> result;
   result.factor = factor;
   result.lower = list("prekond::relaxation::lower", pattern.lower.nnz());
-  result.upper = list("prekond::relaxation::upper", pattern.upper.nnz());
+  if (which == Triangles::both) result.upper = list("prekond::relaxation::upper", pattern.upper.nnz());
   result.row_scale = list("prekond::relaxation::row_scale", n);
   const auto outcome = make_breakdown_counter(space, "prekond::relaxation::breakdowns");
   DiagonalOf<Scalar, Space> diagonal{a, {}, pattern.diagonal};

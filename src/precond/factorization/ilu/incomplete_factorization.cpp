@@ -75,7 +75,7 @@ void IncompleteFactorization<Scalar, Space>::numeric_step(const Space& space, co
   check_diagonal(space, a);
   const auto& symbolic = m_symbolic;
   const auto& pattern = symbolic->pattern;
-  const auto best = impl::ilu::try_shifts(
+  auto best = impl::ilu::try_shifts(
       m_options,
       [&](double alpha, impl::ilu::Outcome& outcome) {
         Report of_scaling;
@@ -90,6 +90,9 @@ void IncompleteFactorization<Scalar, Space>::numeric_step(const Space& space, co
   auto solves = std::make_shared<Solves>(symbolic->solves);
   if (m_kind != IncompleteKind::ilu && (m_keeps_factors || solves->reads_upper_of_symmetric())) {
     // The pattern is symmetric: every entry of U is found in L.
+    if (m_kind == IncompleteKind::ic)
+      best.factors.upper =
+          allocate<Vector<Scalar, Space>>(space, "prekond::ilu::upper", pattern.upper.nnz());
     impl::ilu::transpose_lower<Scalar, Space>(
         space, "prekond::ilu::numeric::transpose_lower",
         impl::ilu::triangle_of<Scalar, Space>(pattern.lower, best.factors.lower),
