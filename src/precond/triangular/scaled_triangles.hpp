@@ -80,8 +80,7 @@ struct FillTriangles {
       const int of_lower = static_cast<int>(lower.row_ptrs(at + 1) - lower.row_ptrs(at));
       const int before_upper = of_lower + (diagonal.diagonal(at) < 0 ? 0 : 1);
       int bad = fill(team, at, lower, lower_source, 0, lower_values);
-      if (upper_values.extent(0) > 0)
-        bad += fill(team, at, upper, upper_source, before_upper, upper_values);
+      if (upper_values.extent(0) > 0) bad += fill(team, at, upper, upper_source, before_upper, upper_values);
       Kokkos::single(Kokkos::PerThread(team), [&] {
         const bool usable = diagonal.is_usable(diagonal.stored(at));
         if (bad > 0 || !usable)

@@ -91,8 +91,7 @@ void IncompleteFactorization<Scalar, Space>::numeric_step(const Space& space, co
   if (m_kind != IncompleteKind::ilu && (m_keeps_factors || solves->reads_upper_of_symmetric())) {
     // The pattern is symmetric: every entry of U is found in L.
     if (m_kind == IncompleteKind::ic)
-      best.factors.upper =
-          allocate<Vector<Scalar, Space>>(space, "prekond::ilu::upper", pattern.upper.nnz());
+      best.factors.upper = allocate<Vector<Scalar, Space>>(space, "prekond::ilu::upper", pattern.upper.nnz());
     impl::ilu::transpose_lower<Scalar, Space>(
         space, "prekond::ilu::numeric::transpose_lower",
         impl::ilu::triangle_of<Scalar, Space>(pattern.lower, best.factors.lower),
