@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prekond/krylov/solver.hpp>
+#include <prekond/precond/registry.hpp>
+
 #include "testing/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
@@ -61,6 +64,35 @@ TEST(Determinism, SameBitsOnRepeatsAndOnAnyNumberOfThreads) {
     EXPECT_EQ(once, run(folder, problem, 1)) << problem << ": a repeat differs";
     for (int threads : {2, 3})
       EXPECT_EQ(once, run(folder, problem, threads)) << problem << " on " << threads << " threads";
+  }
+}
+
+/// Runs on one thread, twice, and on 2, 3 and 8, end with the same bits.
+void expect_same_bits(const TemporaryFolder& folder, const std::string& problem) {
+  const std::string once = run(folder, problem, 1);
+  EXPECT_GT(once.size(), 1000u) << problem;
+  for (const int threads : {1, 2, 3, 8})
+    EXPECT_EQ(once, run(folder, problem, threads)) << problem << " on " << threads << " threads";
+}
+
+TEST(Determinism, EveryPreconditionerHasTheSameBitsOnAnyNumberOfThreads) {
+  const TemporaryFolder folder("determinism");
+  const auto& registry = preconditioner_registry<double, Kokkos::DefaultExecutionSpace>();
+  EXPECT_GT(registry.size(), 20u);
+  for (const auto& entry : registry) {
+    const std::string matrix = entry.properties.needs_spd ? "elasticity3d:8" : "convection_diffusion3d:12";
+    expect_same_bits(folder,
+                     "--rhs random --generate " + matrix + " --solver fgmres --precond " + entry.name);
+  }
+}
+
+TEST(Determinism, EverySolverHasTheSameBitsOnAnyNumberOfThreads) {
+  const TemporaryFolder folder("determinism");
+  for (const auto& entry : solver_registry<double, Kokkos::DefaultExecutionSpace>()) {
+    const std::string matrix = entry.properties.needs_spd ? "elasticity3d:8" : "convection_diffusion3d:12";
+    const std::string precond = entry.properties.needs_spd ? "amg" : "ilu0";
+    expect_same_bits(
+        folder, "--rhs random --generate " + matrix + " --precond " + precond + " --solver " + entry.name);
   }
 }
 
