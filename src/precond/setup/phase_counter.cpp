@@ -58,9 +58,11 @@ template <class Callback, class... Arguments>
 void call_tool(const std::atomic<Callback>& tool, const Arguments&... arguments) {
   const Callback callback = tool.load();
   if (!callback) return;
-  calling_tool = true;
+  struct Calling {  // also where the tool throws
+    Calling() { calling_tool = true; }
+    ~Calling() { calling_tool = false; }
+  } const calling;
   callback(arguments...);
-  calling_tool = false;
 }
 
 void count_fence(const char* name, std::uint32_t device, std::uint64_t* handle) {

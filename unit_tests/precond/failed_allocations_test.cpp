@@ -1,0 +1,124 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Every method, when memory runs out in the middle of a setup: each allocation fails once.
+#include "testing/spaces.hpp"
+
+#include <gtest/gtest.h>
+#include <prekond/matrix/generate.hpp>
+#include <prekond/precond/registry.hpp>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <new>
+#include <string>
+#include <vector>
+
+namespace prekond::testing {
+namespace {
+
+/// Fails the allocation of a given number, and knows the bytes that are in use. One at a time.
+class FailingAllocations {
+ public:
+  struct Failure : std::bad_alloc {};
+
+  FailingAllocations() {
+    state() = {};
+    namespace Tools = Kokkos::Tools::Experimental;
+    Tools::set_allocate_data_callback(
+        [](Kokkos_Profiling_SpaceHandle, const char*, const void* at, std::uint64_t bytes) {
+          if (state().count++ == state().failing) throw Failure();
+          state().in_use[at] = bytes;
+        });
+    Tools::set_deallocate_data_callback([](Kokkos_Profiling_SpaceHandle, const char*, const void* at,
+                                           std::uint64_t) { state().in_use.erase(at); });
+  }
+  ~FailingAllocations() {
+    Kokkos::Tools::Experimental::set_allocate_data_callback(nullptr);
+    Kokkos::Tools::Experimental::set_deallocate_data_callback(nullptr);
+  }
+  FailingAllocations(const FailingAllocations&) = delete;
+  FailingAllocations& operator=(const FailingAllocations&) = delete;
+
+  /// The allocation after the next `number` ones fails; -1: none.
+  void fail(std::int64_t number) { state().failing = number < 0 ? -1 : state().count + number; }
+  std::int64_t count() const { return state().count; }
+  std::uint64_t bytes() const {
+    std::uint64_t sum = 0;
+    for (const auto& [at, bytes] : state().in_use) sum += bytes;
+    return sum;
+  }
+
+ private:
+  struct State {
+    std::int64_t count = 0, failing = -1;
+    std::map<const void*, std::uint64_t> in_use;
+  };
+  static State& state() {
+    static State own;
+    return own;
+  }
+};
+
+template <class Space>
+class FailedAllocations : public ::testing::Test {
+ public:
+  using Matrix = GeneratedMatrix<double, Space>;
+  using Vectors = MultiVector<double, Space>;
+  using Method = MatrixPreconditioner<double, Space>;
+  static constexpr std::int64_t most_failures = 100;  ///< of a method
+
+  static void set_up(Method& method, const Matrix& a) {
+    method.symbolic(Space(), a);
+    method.numeric(Space(), a);
+    Space().fence();
+  }
+  std::vector<double> applied(const Method& method, std::int64_t n) const {
+    const Vectors x("x", n, 1), y("y", n, 1);
+    Kokkos::deep_copy(x, 1.0);
+    const auto workspace = method.make_workspace(Space(), 1);
+    method.apply(Space(), x, y, *workspace);
+    const auto on_host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), y);
+    return {on_host.data(), on_host.data() + n};
+  }
+};
+TYPED_TEST_SUITE(FailedAllocations, TestSpaces, SpaceNames);
+
+TYPED_TEST(FailedAllocations, LeaveAMethodThatCanBeSetUpAgainAndNoMemoryBehind) {
+  using Space = TypeParam;
+  const auto spd = generate<double, Space>(Space(), "elasticity3d:3");
+  const auto general = generate<double, Space>(Space(), "convection_diffusion3d:5");
+  for (const auto& entry : preconditioner_registry<double, Space>()) {
+    SCOPED_TRACE(entry.name);
+    const auto& a = entry.properties.needs_spd ? spd : general;
+    const auto create = [&] {
+      const auto configurator = entry.configure();
+      if (entry.name == "amg") configurator->fields().set({{"coarse_size", std::int64_t(8)}}, entry.name);
+      return configurator->build();
+    };
+    const auto sound = create();
+    this->set_up(*sound, a);
+    const auto expected = this->applied(*sound, a.num_rows);
+    FailingAllocations allocations;
+    this->set_up(*create(), a);
+    const std::int64_t total = allocations.count();
+    EXPECT_TRUE(total > 0 || entry.name == "none");
+    const std::uint64_t before = allocations.bytes();
+    const std::int64_t step = 1 + total / this->most_failures;
+    for (std::int64_t k = 0; k < total; k += step) {
+      SCOPED_TRACE("allocation " + std::to_string(k) + " of " + std::to_string(total));
+      const auto method = create();
+      allocations.fail(k);
+      EXPECT_THROW(this->set_up(*method, a), std::exception);
+      allocations.fail(-1);
+      this->set_up(*method, a);
+      EXPECT_EQ(this->applied(*method, a.num_rows), expected);
+      if (this->HasFailure()) break;
+    }
+    EXPECT_EQ(allocations.bytes(), before) << "bytes that are still in use";
+  }
+}
+
+}  // namespace
+}  // namespace prekond::testing
