@@ -399,33 +399,59 @@ part_tables() {
     --generated 'elasticity3d:40;elasticity3d:60;elasticity3d:40,contrast=1;poisson3d:100;poisson2d:1000;anisotropic2d:700'
 }
 
-# sanitize NAME TOOL PROGRAM ARGUMENT...: prints the tool's summary; errors and hazards are failures.
+# sanitize TOOL NAME PROGRAM ARGUMENT...: one line with the tool's summary, "NAME TOOL SUMMARY"; the log stays where something was found.
 sanitize() {
-  local name=$1 tool=$2 file=$3 log=$out/$1.log code=0
-  shift 3
-  say "$name"
-  [[ -n $file ]] || { failed "$name: no such program below $build" && return 0; }
-  timeout "$(left)" compute-sanitizer --tool "$tool" --print-limit 20 --error-exitcode 99 "$file" "$@" >"$log" 2>&1 || code=$?
-  grep -E 'SUMMARY' "$log" || true
-  # 4: the solver was given 20 iterations on purpose.
-  if [[ $code == 124 ]]; then
-    failed "$name: ran out of time"
-  elif [[ $code != 0 && $code != 4 ]] || ! grep -Eq 'SUMMARY: 0 (errors|hazards)' "$log"; then
-    failed "$name: exit code $code, see $log"
-    grep -E 'Error|Warning|hazard|Hazard|FAILED' "$log" | head -n 10 || true
+  local tool=$1 name=$2 log=$out/sanitize_$1_$2.log code=0 found
+  shift 2
+  timeout "$sanitize_seconds" compute-sanitizer --tool "$tool" --print-limit 20 --error-exitcode 99 "$@" >"$log" 2>&1 || code=$?
+  found=$(grep -Eo 'SUMMARY: .*' "$log" | tail -n 1) || found=''
+  # 4: a solve has 20 iterations on purpose.
+  if [[ $code == 0 || $code == 4 ]] && [[ $found =~ SUMMARY:\ (0\ (errors|hazards)|.*\(0\ errors) ]]; then
+    rm -f "$log"
+  else
+    found="FAILED with exit code $code: ${found:-no summary}"
   fi
+  printf '%s %s %s\n' "$name" "$tool" "$found"
+}
+
+# sanitize_cases: lines "NAME ARGUMENT..." of the command: a small solve with every preconditioner and every solver, and of batches.
+sanitize_cases() {
+  local program=$1 name list general='--generate convection_diffusion3d:6 --rhs random --max-iters 20'
+  list=$("$program" list preconditioners | sed -E 's/^([a-z_0-9]+) .*aliases: (.*)$/\1, \2/; t; s/ .*//' |
+    sed -E 's/\([^)]*\)//g' | tr ',' '\n')
+  for name in $list; do
+    if "$program" list preconditioners "$name" | grep -q '^for symmetric positive definite'; then
+      echo "$name solve --generate elasticity3d:4 --rhs random --max-iters 20 --solver cg --precond $name"
+    else
+      echo "$name solve $general --solver fgmres --precond $name"
+    fi
+  done
+  echo "amg_levels solve --generate elasticity3d:6 --max-iters 20 --precond amg -p coarse_size=20"
+  echo "amg_classical solve --generate poisson2d:20 --max-iters 20 --precond amg -p coarse_size=20 coarsening=classical"
+  for name in $("$program" list solvers | sed 's/ .*//'); do
+    [[ $name == cg ]] || echo "solver_$name solve $general --precond jacobi --solver $name"
+    [[ $name != [cbg]* ]] || echo "batch_$name batch --generate stencil3:20,batch=9 --max-iters 20 --solver $name"
+  done
+  echo "match solve $general --solver gmres --precond ilu0 --match"
+  echo "condition info --generate elasticity3d:4 --condition"
 }
 
 part_sanitize() {
-  local tool filter='*AdaptiveFsai*Textbook*:*AdaptiveFsai*Outgrow*:*AdaptiveFsai*Scratch*:*AdaptiveFsai*PatternFound*:FsaiTest*Edges*:FsaiTest*LowerTriangleGives*:*RowsBegin*:StoredFactors*'
+  local program tool name case_of_test lines=$out/sanitize.txt
+  local filter='*AdaptiveFsai*Textbook*:*AdaptiveFsai*Outgrow*:*AdaptiveFsai*Scratch*:*AdaptiveFsai*PatternFound*:FsaiTest*Edges*:FsaiTest*LowerTriangleGives*:*RowsBegin*:StoredFactors*'
   command -v compute-sanitizer >/dev/null || { failed "compute-sanitizer is not in PATH" && return 0; }
-  for tool in memcheck racecheck; do
-    sanitize "${tool}_solve" "$tool" "$(program prekond)" solve --generate elasticity3d:8 --precond adaptive_fsai \
-      --max-iters 20
-  done
-  for tool in memcheck racecheck; do
-    sanitize "${tool}_test_precond" "$tool" "$(program test_precond)" "--gtest_filter=$filter"
-  done
+  program=$(program prekond)
+  [[ -n $program ]] || { failed "sanitize: no prekond below $build" && return 0; }
+  say 'compute-sanitizer'
+  export out sanitize_seconds=$(($(left) / 3))
+  export -f sanitize
+  for tool in memcheck racecheck initcheck synccheck; do
+    case_of_test=$(program test_precond)
+    [[ -z $case_of_test || $tool == initcheck ]] || printf '%s test_precond %s --gtest_filter=%s\n' "$tool" "$case_of_test" "$filter"
+    sanitize_cases "$program" | while read -r name line; do printf '%s %s %s %s\n' "$tool" "$name" "$program" "$line"; done
+  done | timeout "$(left)" xargs -P "${SANITIZE_JOBS:-8}" -I '{}' bash -c 'sanitize $1' bash '{}' | sort >"$lines"
+  grep FAILED "$lines" >&2 && failed "compute-sanitizer: see $lines and the logs beside it"
+  awk '{ ++all[$2] } !/FAILED/ { ++good[$2] } END { for (tool in all) printf "%s: nothing found in %d of %d runs\n", tool, good[tool], all[tool] }' "$lines"
 }
 
 # ------------------------------------------------------------------------------------------------------- main
