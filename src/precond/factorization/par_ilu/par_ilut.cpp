@@ -8,6 +8,7 @@
 #include "precond/factorization/ilu/try_shifts.hpp"
 #include "precond/factorization/par_ilu/threshold_steps.hpp"
 
+#include <limits>
 #include <string>
 
 namespace prekond {
@@ -33,7 +34,7 @@ std::shared_ptr<const typename ParIlut<Scalar, Space>::Pattern> ParIlut<Scalar, 
     const Space& space, const matrix_view& a) const {
   constexpr bool looks_at_symmetry = false;  // patterns that are found have none
   return std::make_shared<const Pattern>(
-      Pattern{fill_pattern<Space>(space, a, 0, m_options.memory_budget, looks_at_symmetry)});
+      Pattern{fill_pattern<Space>(space, a, 0, std::numeric_limits<std::int64_t>::max(), looks_at_symmetry)});
 }
 
 template <class Scalar, class Space>

@@ -20,6 +20,17 @@ std::int64_t most_entries(double fill_factor, std::int64_t nnz_of_a) {
   return static_cast<std::int64_t>(std::min(std::floor(fill_factor * double(nnz_of_a)), 9e18));
 }
 
+/// The automatic `memory_budget`: with f the fill_factor and d A's mean row length, n rows of that length
+/// list n (f d / 2)^2 columns of 4 bytes, and have 16 times the room. A few rows with most of the entries
+/// need more.
+std::int64_t memory_budget(const ParIlutOptions& options, std::int64_t num_rows, std::int64_t nnz) {
+  if (options.memory_budget > 0) return options.memory_budget;
+  constexpr double allowance = 16, least = 1 << 18, most = double(std::int64_t(16) << 30);
+  const double kept = std::max(1.0, options.fill_factor);
+  const double listed = kept * kept * double(nnz) * (1 + double(nnz) / double(num_rows));
+  return static_cast<std::int64_t>(std::clamp(allowance * listed, least, most));
+}
+
 template <class Scalar, class Space>
 class Steps {
  public:
@@ -98,7 +109,9 @@ class Steps {
 
   /// Adds all candidates with their residuals, and sweeps once.
   void grow(State& state) {
-    const auto grown = add_candidates<Space>(m_space, m_a, m_known, state.pattern, m_options.memory_budget);
+    const auto grown = add_candidates<Space>(
+        m_space, m_a, m_known, state.pattern,
+        memory_budget(m_options, m_known.num_rows(), m_known.lower.nnz() + m_known.upper.nnz()));
     prepare(grown.pattern);
     carry_over(state, grown.lower_origin, grown.upper_origin, grown.pattern);
     m_work->make_next();
