@@ -48,9 +48,8 @@ struct ParIlutOptions : FactorOptions {
           "default pattern");
     visit("memory_budget", memory_budget, 0, std::int64_t(1) << 50,
           "bound of the memory that a pattern with all candidates, or the list from which it is found, may "
-          "take; raise it where rows with many entries are refused; 0: auto, sixteen times what rows of A's "
-          "mean "
-          "length need, from 256 KiB to 16 GiB");
+          "take; raise it where rows with many entries are refused; 0: auto, 64 times what rows of A's "
+          "mean length need, from 256 KiB to 16 GiB");
     visit.formerly("pattern_bytes");
   }
 };

@@ -69,8 +69,9 @@ void ParIlut<Scalar, Space>::numeric_step(const Space& space, const matrix_sourc
             kept ? Try{m_found->pattern, impl::par_ilu::sweep_factors<Scalar, Space>(
                                              space, a, m_found->pattern, sweeps, 2 * m_options.steps,
                                              IncompleteKind::ilu, alpha, of_scaling, outcome)}
-                 : impl::par_ilu::threshold_factors<Scalar, Space>(space, a, known->pattern, m_options, alpha,
-                                                                   of_scaling, outcome);
+                 : impl::par_ilu::threshold_factors<Scalar, Space>(
+                       space, a, known->pattern, m_options, alpha, of_scaling, outcome,
+                       [&](const std::string& text) { this->tell(text, report); });
         report.breakdowns = of_scaling.breakdowns;
         return result;
       },
