@@ -9,6 +9,7 @@
 #include "sparse_product/row_search.hpp"
 #include "sparse_product/transpose_graph.hpp"
 
+#include <algorithm>
 #include <string>
 
 namespace prekond {
@@ -110,13 +111,21 @@ struct Budget {
   int level;
   std::int64_t num_rows, most_bytes;
 
-  void check(std::size_t nnz) const {
-    const std::int64_t bytes =
-        static_cast<std::int64_t>(2 * (num_rows + 1) * sizeof(std::size_t) + num_rows * sizeof(int) +
-                                  nnz * (level > 0 ? 2 : 1) * sizeof(int));
-    if (bytes <= most_bytes) return;
-    throw InputError("the pattern of the factors of level " + std::to_string(level) + " would have " +
-                     std::to_string(nnz) + " entries and take " + std::to_string(bytes) +
+  std::size_t bytes_of_entry() const { return (level > 0 ? 2 : 1) * sizeof(int); }
+  std::int64_t bytes(std::size_t nnz) const {
+    return static_cast<std::int64_t>(2 * (num_rows + 1) * sizeof(std::size_t) + num_rows * sizeof(int) +
+                                     nnz * bytes_of_entry());
+  }
+  /// Entries up to which they are counted: where they are more than twice as many as there is room for, their
+  /// number does not matter.
+  std::size_t most_counted() const {
+    return 2 * static_cast<std::size_t>(std::max<std::int64_t>(0, most_bytes - bytes(0))) / bytes_of_entry();
+  }
+  void check(std::size_t nnz, bool is_all = true) const {
+    if (bytes(nnz) <= most_bytes) return;
+    const std::string least = is_all ? "" : "more than ";
+    throw InputError("the pattern of the factors of level " + std::to_string(level) + " would have " + least +
+                     std::to_string(nnz) + " entries and take " + least + std::to_string(bytes(nnz)) +
                      " bytes, more than the " + std::to_string(most_bytes) +
                      " allowed; lower the level or raise memory_budget");
   }
@@ -190,7 +199,8 @@ class Fill {
                                 std::size_t others) const {
     return impl::row_search::search_rows<Space>(
         m_space, "prekond::fill", a, impl::row_search::Part::fill, m_budget.level + 1, slab_bytes,
-        [&](std::size_t nnz) { m_budget.check(factor * nnz + others); });
+        m_budget.most_counted(),
+        [&](std::size_t nnz, bool is_all) { m_budget.check(factor * nnz + others, is_all); });
   }
 
   void search(std::int64_t slab_bytes) {

@@ -7,6 +7,7 @@
 #include "core/instantiate.hpp"
 #include "sparse_product/row_search.hpp"
 
+#include <algorithm>
 #include <string>
 
 namespace prekond {
@@ -21,15 +22,22 @@ struct Budget {
   std::int64_t num_rows;
   std::int64_t max_bytes;
 
-  void check(std::size_t nnz) const {
-    const std::int64_t bytes =
-        static_cast<std::int64_t>((num_rows + 1) * sizeof(std::size_t) + nnz * sizeof(int));
-    if (bytes <= max_bytes) return;
+  std::int64_t bytes(std::size_t nnz) const {
+    return static_cast<std::int64_t>((num_rows + 1) * sizeof(std::size_t) + nnz * sizeof(int));
+  }
+  /// Entries up to which they are counted: where they are more than twice as many as there is room for, their
+  /// number does not matter.
+  std::size_t most_counted() const {
+    return 2 * static_cast<std::size_t>(std::max<std::int64_t>(0, max_bytes - bytes(0))) / sizeof(int);
+  }
+  void check(std::size_t nnz, bool is_all = true) const {
+    if (bytes(nnz) <= max_bytes) return;
+    const std::string least = is_all ? "" : "more than ";
     throw InputError(
         (part == Part::lower ? "the lower triangle of the pattern's power " : "the pattern's power ") +
-        std::to_string(k) + " would have " + std::to_string(nnz) + " entries and take " +
-        std::to_string(bytes) + " bytes, more than the " + std::to_string(max_bytes) +
-        " allowed; lower the power or raise the threshold");
+        std::to_string(k) + " would have " + least + std::to_string(nnz) + " entries and take " + least +
+        std::to_string(bytes(nnz)) + " bytes, more than the " + std::to_string(max_bytes) +
+        " allowed; lower the power, or raise the threshold or memory_budget");
   }
 };
 
@@ -62,8 +70,9 @@ CsrGraph<Space> lower_power(const Space& space, const std::type_identity_t<CsrGr
     budget.check(nnz);
     return lower_triangle<Space>(space, s);
   }
-  return impl::row_search::search_rows<Space>(space, "prekond::power", s, budget.part, k, slab_bytes,
-                                              [&](std::size_t nnz) { budget.check(nnz); });
+  return impl::row_search::search_rows<Space>(
+      space, "prekond::power", s, budget.part, k, slab_bytes, budget.most_counted(),
+      [&](std::size_t nnz, bool is_all) { budget.check(nnz, is_all); });
 }
 
 template <class Space>
@@ -77,8 +86,9 @@ CsrGraph<Space> power(const Space& space, const std::type_identity_t<CsrGraphVie
     if (k == 1) budget.check(static_cast<std::size_t>(s.nnz()));
     return k == 0 ? lower_power<Space>(space, s, 0, max_bytes, slab_bytes) : with_diagonal<Space>(space, s);
   }
-  return impl::row_search::search_rows<Space>(space, "prekond::power", s, budget.part, k, slab_bytes,
-                                              [&](std::size_t nnz) { budget.check(nnz); });
+  return impl::row_search::search_rows<Space>(
+      space, "prekond::power", s, budget.part, k, slab_bytes, budget.most_counted(),
+      [&](std::size_t nnz, bool is_all) { budget.check(nnz, is_all); });
 }
 
 #define PREKOND_LOWER_POWER(Space)                                                                         \

@@ -5,6 +5,7 @@
 /// factorisation, and of a product.
 #include <prekond/matrix/sort_rows.hpp>
 #include "core/concurrency.hpp"
+#include "core/concurrent_words.hpp"
 #include "core/lane_group.hpp"
 #include "sparse_product/column_set.hpp"
 
@@ -65,9 +66,11 @@ struct SearchRows {
   int k;
   Part part;
   Layout layout;
-  int num_rows;                       ///< to do
-  VectorView<const int, Space> list;  ///< of them; none: all rows
-  VectorView<int, Space> length;      ///< negative: the row outgrew its workspace
+  int num_rows;                            ///< to do
+  VectorView<const int, Space> list;       ///< of them; none: all rows
+  VectorView<int, Space> length;           ///< negative: the row outgrew its workspace
+  std::size_t most = 0;                    ///< counting ends where `counted` is above it
+  VectorView<std::size_t, Space> counted;  ///< of a count
   VectorView<const std::size_t, Space> row_ptrs;
   VectorView<int, Space> col_idxs;
   VectorView<int, Space> workspaces;
@@ -87,13 +90,20 @@ struct SearchRows {
     while (true) {
       unsigned r = 0;
       Kokkos::single(
-          Kokkos::PerThread(team), [&](unsigned& mine) { mine = Kokkos::atomic_fetch_add(&next(0), group); },
+          Kokkos::PerThread(team),
+          [&](unsigned& mine) {
+            mine = has_counted_enough() ? rows : Kokkos::atomic_fetch_add(&next(0), group);
+          },
           r);
       if (r >= rows) break;
       for (const unsigned end = r + group; r < end && r < rows; ++r) {
         do_row(lane_group, set, base, list.extent(0) > 0 ? list(r) : static_cast<int>(r));
       }
     }
+  }
+
+  KOKKOS_FUNCTION bool has_counted_enough() const {
+    return counted.extent(0) > 0 && concurrent_load(counted(0)) > most;
   }
 
   KOKKOS_FUNCTION Set make_set(int* base, std::size_t unit) const {
@@ -177,7 +187,10 @@ struct SearchRows {
       for (int slot = lane; slot < set.size(); slot += LaneGroup::width) mine += has(set.cols[slot], i);
       return mine;
     });
-    lane_group.once([&] { length(i) = wanted; });
+    lane_group.once([&] {
+      length(i) = wanted;
+      if (counted.extent(0) > 0) Kokkos::atomic_add(&counted(0), static_cast<std::size_t>(wanted));
+    });
   }
 
   KOKKOS_FUNCTION void write(const LaneGroup& lane_group, const Set& set, int* written, int i) const {
@@ -231,13 +244,14 @@ class Search {
     return static_cast<int>(std::min(first, std::max<std::int64_t>(1, kernel.num_columns())));
   }
 
-  /// All rows, and then those that outgrew their workspace in larger ones, until none is left.
+  /// All rows, and then those that outgrew their workspace in larger ones, until none is left, or enough
+  /// entries are counted.
   void run(Kernel kernel, const std::string& label) {
     const std::int64_t n = kernel.first.num_rows;
     kernel.layout = layout(first_capacity(kernel));
     kernel.num_rows = static_cast<int>(n);
     run_in_slab(kernel, label);
-    while (true) {
+    while (counted(kernel) <= kernel.most) {
       const auto list = list_rows(m_space, m_name + "::outgrown", n, HasNoLength<Space>{kernel.length});
       const int left = static_cast<int>(list.extent(0));
       if (left == 0) break;
@@ -247,6 +261,16 @@ class Search {
       kernel.list = list;
       run_in_slab(kernel, label);
     }
+  }
+
+  /// The entries of the rows that are counted. Fences.
+  std::size_t counted(const Kernel& kernel) const {
+    std::size_t result = 0;
+    if (kernel.counted.extent(0) == 0) return result;
+    Kokkos::deep_copy(m_space, Kokkos::View<std::size_t, Kokkos::HostSpace>(&result),
+                      Kokkos::subview(kernel.counted, 0));
+    m_space.fence(m_name + "::counted");
+    return result;
   }
 
   /// Each vector of lanes has its own workspace; on a device there are as many as the budget allows.
@@ -280,44 +304,50 @@ class Search {
   Vector<int, Space> m_markers;
 };
 
-/// The rows that `check(nnz)` has allowed: it throws where the result would be too large.
+/// The rows that `check(nnz, is_all)` has allowed: it throws where the result would be too large. Above
+/// `most` entries the count ends, and `is_all` is false.
 template <int Lanes, class Space, class Check>
 CsrGraph<Space> search_by_lanes(const Space& space, const std::string& name, const CsrGraphView<Space>& first,
                                 const CsrGraphView<Space>& s, Part part, int k, std::int64_t slab_bytes,
-                                const Check& check) {
+                                std::size_t most, const Check& check) {
   const std::int64_t n = first.num_rows;
   Search<Space, Lanes> search(space, name, slab_bytes);
   auto length = allocate<Vector<int, Space>>(space, name + "::length", n);
-  SearchRows<Space, Lanes> kernel{s, first, k, part, search.layout(0), 0, {}, length, {}, {}, {}, {}, {}};
+  const auto counted = allocate_zero<Vector<std::size_t, Space>>(space, name + "::counted", 1);
+  SearchRows<Space, Lanes> kernel{s,  first, k,  part, search.layout(0), 0, {}, length, most, counted, {},
+                                  {}, {},    {}, {}};
   search.run(kernel, "::count_rows");
+  if (const std::size_t found = search.counted(kernel); found > most) check(found, false);
   const auto [row_ptrs, nnz] = scan_row_lengths(space, name, n, VectorView<const int, Space>(length));
-  check(nnz);
+  check(nnz, true);
   auto col_idxs = allocate<Vector<int, Space>>(space, name + "::col_idxs", nnz);
   kernel.row_ptrs = row_ptrs;
   kernel.col_idxs = col_idxs;
+  kernel.counted = {};
   search.run(kernel, "::fill_rows");
   sort_columns<Space>(space, n, row_ptrs, col_idxs);
   return {n, kernel.num_columns(), row_ptrs, col_idxs};
 }
 
-/// For a product `first` is its left factor and s its right one. \pre s and `first` have rows
+/// For a product `first` is its left factor and s its right one. \pre s and `first` have rows; `check` throws
+/// for more than `most` entries
 template <class Space, class Check>
 CsrGraph<Space> search_rows(const Space& space, const std::string& name, const CsrGraphView<Space>& first,
                             const CsrGraphView<Space>& s, Part part, int k, std::int64_t slab_bytes,
-                            const Check& check) {
+                            std::size_t most, const Check& check) {
   if constexpr (is_host_space<Space>) {
-    return search_by_lanes<1>(space, name, first, s, part, k, slab_bytes, check);
+    return search_by_lanes<1>(space, name, first, s, part, k, slab_bytes, most, check);
   } else {
     constexpr int few = Tuning::lanes_of_short_rows, many = Tuning::lanes_of_long_rows;
     return s.nnz() / s.num_rows < Tuning::mean_length_of_long_rows
-               ? search_by_lanes<few>(space, name, first, s, part, k, slab_bytes, check)
-               : search_by_lanes<many>(space, name, first, s, part, k, slab_bytes, check);
+               ? search_by_lanes<few>(space, name, first, s, part, k, slab_bytes, most, check)
+               : search_by_lanes<many>(space, name, first, s, part, k, slab_bytes, most, check);
   }
 }
 template <class Space, class Check>
 CsrGraph<Space> search_rows(const Space& space, const std::string& name, const CsrGraphView<Space>& s,
-                            Part part, int k, std::int64_t slab_bytes, const Check& check) {
-  return search_rows(space, name, s, s, part, k, slab_bytes, check);
+                            Part part, int k, std::int64_t slab_bytes, std::size_t most, const Check& check) {
+  return search_rows(space, name, s, s, part, k, slab_bytes, most, check);
 }
 
 }  // namespace prekond::impl::row_search

@@ -8,6 +8,7 @@
 #include "sparse_product/product_rows.hpp"
 #include "sparse_product/row_search.hpp"
 
+#include <limits>
 #include <string>
 
 namespace prekond {
@@ -25,8 +26,9 @@ CsrGraph<Space> product_pattern(const Space& space, const std::type_identity_t<C
         return impl::spgemm::pattern_on_device<Space>(space, a, b, slab_bytes, check);
     }();
     if (found) return *found;
-    return impl::row_search::search_rows<Space>(space, "prekond::spgemm", a, b,
-                                                impl::row_search::Part::product, 1, slab_bytes, check);
+    return impl::row_search::search_rows<Space>(
+        space, "prekond::spgemm", a, b, impl::row_search::Part::product, 1, slab_bytes,
+        std::numeric_limits<std::size_t>::max(), [&](std::size_t nnz, bool) { check(nnz); });
   }
   return {a.num_rows, b.num_cols,
           allocate_zero<Vector<std::size_t, Space>>(space, "prekond::spgemm::row_ptrs", a.num_rows + 1),

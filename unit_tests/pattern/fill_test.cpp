@@ -4,12 +4,15 @@
 #include "testing/one_thread.hpp"
 #include "testing/reference_ilu.hpp"
 #include "testing/spaces.hpp"
+#include "testing/stars.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <prekond/core/error.hpp>
 #include <prekond/pattern/fill.hpp>
 
+#include <cinttypes>
+#include <cstdio>
 #include <limits>
 
 namespace prekond::testing {
@@ -152,6 +155,25 @@ TYPED_TEST(FillTest, RefusesWhatIsTooLargeAndBadLevels) {
   EXPECT_THROW(fill_pattern<TypeParam>(space, general, 2, bytes - 1, true), InputError);
   EXPECT_THAT(message_of<InputError>([&] { fill_pattern<TypeParam>(space, device, -1, no_limit, true); }),
               HasSubstr("the level of fill is -1"));
+}
+
+/// All rows after the first fill up: the count of their 4 million entries ends where the budget is passed.
+TYPED_TEST(FillTest, EndsTheCountWhereTheBudgetIsPassed) {
+  const int n = 2000;
+  const auto device = to_device<TypeParam>(star(n, {0}));
+  const std::int64_t of_rows = 20 * n + 16;
+  for (const bool looks_at_symmetry : {false, true}) {
+    const std::string message = message_of<InputError>(
+        [&] { fill_pattern<TypeParam>(TypeParam(), device, 1, of_rows + 80000, looks_at_symmetry); });
+    EXPECT_THAT(message, HasSubstr("would have more than "));
+    EXPECT_THAT(message, HasSubstr("raise memory_budget"));
+    std::int64_t counted = 0;
+    ASSERT_EQ(std::sscanf(message.c_str() + message.find("more than "), "more than %" SCNd64, &counted), 1);
+    EXPECT_GT(counted, 20000);
+    EXPECT_TRUE(!is_host_space<TypeParam> || counted < 1000000);  // a device has all rows in work at once
+  }
+  EXPECT_THAT(message_of<InputError>([&] { fill_pattern<TypeParam>(TypeParam(), device, 1, 1024, true); }),
+              HasSubstr("more than the 1024 allowed"));
 }
 
 TYPED_TEST(FillTest, HasTheSameBitsWithOneThread) {

@@ -189,7 +189,7 @@ TYPED_TEST(PowerTest, RefusesWhatExceedsTheBudgetBeforeItIsAllocated) {
     EXPECT_EQ(message, "the lower triangle of the pattern's power " + std::to_string(k) + " would have " +
                            std::to_string(power.nnz()) + " entries and take " + std::to_string(bytes) +
                            " bytes, more than the " + std::to_string(bytes - 1) +
-                           " allowed; lower the power or raise the threshold");
+                           " allowed; lower the power, or raise the threshold or memory_budget");
     for (const auto& label : events.allocations())
       EXPECT_EQ(label.find("col_idxs"), std::string::npos) << label;
   }

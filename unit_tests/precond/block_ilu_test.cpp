@@ -4,6 +4,7 @@
 #include "testing/reference_block_ilu.hpp"
 #include "testing/spaces.hpp"
 #include "testing/spd_matrices.hpp"
+#include "testing/stars.hpp"
 #include "testing/tool_events.hpp"
 
 #include <gmock/gmock.h>
@@ -110,6 +111,27 @@ TYPED_TEST(BlockIluTest, FactorsEqualTheSequentialOnes) {
       check_factors<float, TypeParam>(dominant_clusters(64, b + 50), options_of(b, schedule), 2e-4);
       check_factors<double, TypeParam>(dominant_clusters(1, b), options_of(b, schedule), 1e-12);
     }
+}
+
+TYPED_TEST(BlockIluTest, RowsThatMeetLongOnesEqualTheSequentialOnes) {
+  for (const FactorSchedule schedule :
+       {FactorSchedule::automatic, FactorSchedule::levels, FactorSchedule::sync_free})
+    for (const int b : {1, 3})
+      for (const Case& test : stars(211))
+        check_factors<double, TypeParam>(test.matrix, options_of(b, schedule), 1e-12);
+}
+
+/// With a reading of the full row for each row that meets it this would take 10^11 steps.
+TYPED_TEST(BlockIluTest, ALongRowIsNotReadByEachRowThatMeetsIt) {
+  if (!is_host_space<TypeParam>) GTEST_SKIP() << "a device's rows read it";
+  const int n = 400000;
+  for (const int hub : {0, n / 2, n - 1}) {
+    BlockIlu0<double, TypeParam> m(options_of(1));
+    m.numeric(TypeParam(), to_device<TypeParam>(star(n, {hub})));
+    const auto inverse = to_vector(m.inverse_diagonal());
+    for (const int i : {0, 1, n / 2, n - 2, n - 1})
+      EXPECT_NEAR(inverse[i] * pivot_of_star(n, hub, i), 1, 1e-10) << "hub " << hub << ", row " << i;
+  }
 }
 
 TYPED_TEST(BlockIluTest, RowsThatDoNotFitScratchEqualTheSequentialOnes) {

@@ -3,6 +3,7 @@
 #include "testing/general_matrices.hpp"
 #include "testing/lane_threads.hpp"
 #include "testing/reference_ilu.hpp"
+#include "testing/stars.hpp"
 #include "testing/triangle_side.hpp"
 
 #include <gtest/gtest.h>
@@ -47,6 +48,7 @@ void check_lanes(const HostMatrix<double>& a, int level, int capacity, Reference
   const auto rows = scaled_rows(a, scale);
   Side lower(fill.lower, rows), upper(fill.upper, rows);
   std::vector<double> pivots(a.num_rows, missing_value<double>()), row_scale(scale.begin(), scale.end());
+  std::vector<double> row_sums(a.num_rows, missing_value<double>());
   std::vector<BreakdownCounter> outcome(1);
   std::memset(outcome.data(), 0, sizeof(BreakdownCounter));
   auto& others = kind == ReferenceKind::ic ? lower : upper;
@@ -61,6 +63,7 @@ void check_lanes(const HostMatrix<double>& a, int level, int capacity, Reference
   row.outcome = view_of(outcome);
   row.positive = kind != ReferenceKind::ilu;
   row.row_scale = view_of(row_scale);
+  row.row_sums = view_of(row_sums);
   // Even rows and odd ones at the same time: each waits for values of the other's.
   const auto every_other = [&](std::int64_t first) {
     std::vector<std::size_t> memory(4096, ~std::size_t(0));
@@ -116,10 +119,26 @@ TEST_F(IluLanes, RowsOfLAlone) {
       check_lanes<8, IcRow>(generated(spec), 1, capacity, ReferenceKind::ic);
       check_lanes<1, IcRow>(generated(spec), 1, capacity, ReferenceKind::ic);
     }
+  check_lanes<32, IcRow>(generated("poisson2d:6"), 1, 0, ReferenceKind::ic);
   for (const int capacity : {0, 96}) {
+    check_lanes<32, IcRow>(random_spd(57, 0.3, 5), 0, capacity, ReferenceKind::ic);
     check_lanes<8, IcRow>(random_spd(57, 0.3, 5), 0, capacity, ReferenceKind::ic);
     check_lanes<1, IcRow>(random_spd(57, 0.3, 5), 0, capacity, ReferenceKind::ic);
   }
+}
+
+TEST_F(IluLanes, RowsThatMeetLongOnes) {
+  for (const Case& test : stars(101))
+    for (const int capacity : {0, 24}) {
+      SCOPED_TRACE(test.name);
+      check_lanes<8, IluRow>(test.matrix, 0, capacity, ReferenceKind::ilu);
+      check_lanes<1, IluRow>(test.matrix, 0, capacity, ReferenceKind::ilu);
+      check_lanes<8, LumpingIluRow>(test.matrix, 0, capacity, ReferenceKind::mic);
+      check_lanes<1, LumpingIluRow>(test.matrix, 0, capacity, ReferenceKind::mic);
+      check_lanes<8, IcRow>(test.matrix, 0, capacity, ReferenceKind::ic);
+      check_lanes<32, IcRow>(test.matrix, 0, capacity, ReferenceKind::ic);
+      check_lanes<1, IcRow>(test.matrix, 0, capacity, ReferenceKind::ic);
+    }
 }
 
 TEST_F(IluLanes, PivotsThatBreakDown) {

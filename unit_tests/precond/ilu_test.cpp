@@ -3,11 +3,14 @@
 #include "testing/ilu_cases.hpp"
 #include "testing/one_thread.hpp"
 #include "testing/preconditioned_iterations.hpp"
+#include "testing/stars.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <prekond/core/error.hpp>
 #include <prekond/precond/registry.hpp>
+
+#include "core/concurrency.hpp"
 
 #include <limits>
 
@@ -77,6 +80,16 @@ TYPED_TEST(IluTest, MicEqualsTheSequentialOne) {
   for (const FactorSchedule schedule : {FactorSchedule::levels, FactorSchedule::sync_free})
     for (const Case& test : small_matrices())
       check_factors<Ic, double, TypeParam>(test, modified_ic(schedule), 1e-11);
+}
+
+/// The other rows are looked up in the long ones, not the long ones in them.
+TYPED_TEST(IluTest, RowsThatMeetLongOnesEqualTheSequentialOnes) {
+  for (const FactorSchedule schedule : {FactorSchedule::levels, FactorSchedule::sync_free})
+    for (const Case& test : stars(331)) {
+      check_factors<Ilu, double, TypeParam>(test, unshifted<IluOptions>(schedule), 1e-13);
+      check_factors<Ic, double, TypeParam>(test, unshifted<IcOptions>(schedule), 1e-13);
+      check_factors<Ic, double, TypeParam>(test, modified_ic(schedule), 1e-12);
+    }
 }
 
 TYPED_TEST(IluTest, TheProductIsTheMatrixOnThePattern) {
@@ -318,6 +331,53 @@ TYPED_TEST(IluTest, MoreFillLeadsToFewerIterations) {
   const auto ilu2 = iterations<TypeParam>(a, "iluk", {{"level", std::int64_t(2)}}, 500);
   EXPECT_LT(ilu0, jacobi);
   EXPECT_LT(ilu2, ilu0);
+}
+
+/// All rows after the first fill up.
+TYPED_TEST(IluTest, ListenerIsToldBeforeAFactorisationOfMoreThanAMinute) {
+  if (!is_host_space<TypeParam>) GTEST_SKIP() << "a device takes less";
+  const auto space = of_one_thread<TypeParam>();
+  for (const auto& [n, told] : {std::pair{300, 0u}, {4400, 1u}}) {
+    Ilu<double, TypeParam> m(unshifted<IluOptions>(FactorSchedule::automatic, 1));
+    std::vector<std::string> found;
+    m.set_listener([&](const std::string& text) { found.push_back(text); });
+    m.symbolic(space, to_device<TypeParam>(star(n, {0})));
+    ASSERT_EQ(found.size(), told) << n;
+    for (const std::string& text : found)
+      EXPECT_THAT(text, HasSubstr("the factorisation meets 1.4e+10 entries, which may take"));
+  }
+}
+
+/// Two threads would wait for each other at every level; a matrix of two wide levels is different.
+TYPED_TEST(IluTest, NarrowLevelsAreLeftToOneThreadOfTwo) {
+  if (!is_host_space<TypeParam>) GTEST_SKIP() << "levels of a host";
+  const int n = 2000000;
+  const auto narrow = generated("elasticity3d:9");
+  HostMatrix<double> wide;
+  wide.num_rows = wide.num_cols = n;
+  for (int i = 0; i < n; ++i) {
+    // Rows of the second half have one before: two levels of n / 2 rows.
+    if (i >= n / 2) {
+      wide.col_idxs.push_back(i - n / 2);
+      wide.values.push_back(-1);
+    }
+    wide.col_idxs.push_back(i);
+    wide.values.push_back(4);
+    wide.row_ptrs.push_back(wide.nnz());
+  }
+  for (const int threads : {1, 2}) {
+    const TypeParam space = threads == 1 ? of_one_thread<TypeParam>() : TypeParam();
+    if (concurrency(space) != threads) continue;
+    const auto notes_of = [&](const HostMatrix<double>& a,
+                              FactorSchedule schedule = FactorSchedule::automatic) {
+      Ilu<double, TypeParam> m(unshifted<IluOptions>(schedule));
+      m.numeric(space, to_device<TypeParam>(a));
+      return m.report().notes;
+    };
+    EXPECT_THAT(notes_of(narrow), Contains(HasSubstr("factored by one thread, row by row")));
+    EXPECT_THAT(notes_of(wide), Contains(HasSubstr("2 levels of rows; factored level by level")));
+    EXPECT_THAT(notes_of(narrow, FactorSchedule::levels), Contains(HasSubstr("factored level by level")));
+  }
 }
 
 TYPED_TEST(IluTest, SaysWhatItIs) {

@@ -113,6 +113,8 @@ void check_lanes(const HostMatrix<double>& host, int p, double tau, int slots, i
   lanes.run([&](const LaneGroup& lane_group) {
     const impl::ilut::RowScratch<double> scratch(memory.data(), slots);
     const auto table = RowTable<double>::at(slab.data(), slab_slots);
+    scratch.table.clear(lane_group);
+    table.clear(lane_group);
     for (int i = 0; i < static_cast<int>(a.num_rows); ++i) {
       const bool done = row(lane_group, i, scratch, table, LookUp{view_of(made.done)});
       if (!done && lane_group.lane() == 0) ++failures;
@@ -171,6 +173,7 @@ TEST_F(IlutLanes, RowsWithoutRoom) {
     std::vector<int> done(8, -1);
     lanes.run([&](const LaneGroup& lane_group) {
       const impl::ilut::RowScratch<double> scratch(memory.data(), slots);
+      scratch.table.clear(lane_group);
       done[lane_group.lane()] = row(lane_group, 0, scratch, {}, LookUp{view_of(made.done)});
     });
     EXPECT_EQ(done, std::vector<int>(8, 0));

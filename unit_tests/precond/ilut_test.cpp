@@ -3,6 +3,7 @@
 #include "testing/ilut_cases.hpp"
 #include "testing/one_thread.hpp"
 #include "testing/solver_iterations.hpp"
+#include "testing/stars.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -68,6 +69,14 @@ TYPED_TEST(IlutTest, IctEqualsTheSequentialOne) {
     for (const char* spec : {"poisson3d:9", "circuit:24", "elasticity3d:6"})
       check_threshold<double, TypeParam>({spec, generated(spec)}, rules_of<TypeParam>(dropping, true), 1e-12);
   }
+}
+
+TYPED_TEST(IlutTest, RowsThatMeetLongOnesEqualTheSequentialOnes) {
+  for (const Dropping& dropping : {Dropping{6, 1e-7}, Dropping{400, 1e-7}})
+    for (const Case& test : stars(211)) {
+      check_threshold<double, TypeParam>(test, rules_of<TypeParam>(dropping), 1e-12);
+      check_threshold<double, TypeParam>(test, rules_of<TypeParam>(dropping, true), 1e-12);
+    }
 }
 
 TYPED_TEST(IlutTest, SinglePrecisionEqualsTheSequentialOnes) {
@@ -377,6 +386,50 @@ TYPED_TEST(IncompleteFactorizationTest, RefusesToTakeMoreThanItsMemoryBudget) {
                     [&] { m->numeric(TypeParam(), to_device<TypeParam>(generated("poisson2d:9"))); }),
                 HasSubstr(words));
   }
+}
+
+/// With a reading of the full row, or of the part of it that is done, for each row or column that meets it
+/// these would take 10^11 steps.
+TYPED_TEST(IncompleteFactorizationTest, ALongRowIsNotReadByEachRowThatMeetsIt) {
+  const int n = 400000;
+  for (const int hub : {0, n / 2, n - 1}) {
+    const auto a = to_device<TypeParam>(star(n, {hub}));
+    const auto check = [&](auto&& method, bool modified) {
+      SCOPED_TRACE(method.name() + ", hub " + std::to_string(hub));
+      method.keep_factors();
+      method.numeric(TypeParam(), a);
+      EXPECT_EQ(method.shift(), 0);
+      const auto pivots = to_vector(method.pivots());
+      for (const int i : {0, 1, n / 2, n / 2 + 1, n - 2, n - 1}) {
+        const double diagonal = i == hub ? n : 4.0 + i % 3;
+        EXPECT_NEAR(pivots[i] * pivot_of_star(n, hub, i, modified) / diagonal, 1, 1e-9) << "row " << i;
+      }
+    };
+    IcOptions modified;
+    modified.modified = true;
+    check(Ilu<double, TypeParam>(), false);
+    check(Ic<double, TypeParam>(), false);
+    check(Ic<double, TypeParam>(modified), true);
+  }
+}
+
+/// The same for the search of a row's next column, where its columns are found on the way.
+TYPED_TEST(IncompleteFactorizationTest, ALongRowByThresholdsFindsItsNextColumnAtOnce) {
+  const int n = 400000;
+  for (const auto& [hub, p] : {std::pair{0, 5}, {n / 2, 5}, {n - 1, 5}, {n - 1, n}})
+    for (const IncompleteKind kind : {IncompleteKind::ilu, IncompleteKind::ic}) {
+      IlutOptions options;
+      options.kind = kind;
+      options.p = p;
+      options.tau = 1e-9;
+      Ilut<double, TypeParam> method(options);
+      method.keep_factors();
+      method.numeric(TypeParam(), to_device<TypeParam>(star(n, {hub})));
+      EXPECT_NEAR(to_vector(method.pivots())[hub] * pivot_of_star(n, hub, hub) / n, 1, 1e-9);
+      if (hub == n - 1 && kind == IncompleteKind::ilu) {
+        EXPECT_EQ(method.factor_lower().nnz(), std::min(p, n - 1));
+      }
+    }
 }
 
 TYPED_TEST(IncompleteFactorizationTest, AnApplicationNeitherAllocatesNorFences) {

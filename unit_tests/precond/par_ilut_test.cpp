@@ -4,6 +4,7 @@
 #include "testing/one_thread.hpp"
 #include "testing/preconditioned_iterations.hpp"
 #include "testing/reference_par_ilut.hpp"
+#include "testing/stars.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,6 +17,7 @@
 namespace prekond::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 
@@ -244,6 +246,25 @@ TYPED_TEST(ParIlutTest, SaysWhatItIs) {
       message_of<InputError>([&] { small->numeric(space, to_device<TypeParam>(generated("poisson2d:9"))); }),
       HasSubstr("lower fill_factor or raise memory_budget"));
   EXPECT_THROW((create_preconditioner<double, TypeParam>("par_ilut", {{"fill_factor", -1.0}})), OptionError);
+}
+
+/// Every entry of the matrix becomes a candidate, and each is a product of 10^2 entries in a sweep.
+TYPED_TEST(ParIlutTest, ARowOfMostEntriesIsRefusedWithTheReason) {
+  const TypeParam space;
+  const auto few = to_device<TypeParam>(star(100, {0})), many = to_device<TypeParam>(star(900, {0}));
+  ParIlut<double, TypeParam> by_default;
+  EXPECT_NO_THROW(by_default.numeric(space, few));
+  EXPECT_THAT(
+      message_of<InputError>([&] { by_default.numeric(space, many); }),
+      AllOf(HasSubstr("the list of candidates would have 812697 entries"), HasSubstr("raise memory_budget")));
+  ParIlutOptions options;
+  options.steps = 1;
+  options.memory_budget = std::int64_t(1) << 30;
+  ParIlut<double, TypeParam> allowed(options);
+  EXPECT_NO_THROW(allowed.numeric(space, to_device<TypeParam>(star(300, {0}))));
+  for (const char* spec : {"elasticity3d:5", "poisson3d:12", "circuit:24"})
+    EXPECT_NO_THROW((ParIlut<double, TypeParam>().numeric(space, to_device<TypeParam>(generated(spec)))))
+        << spec;
 }
 
 }  // namespace

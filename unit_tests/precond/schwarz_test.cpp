@@ -2,11 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "testing/block_cases.hpp"
 #include "testing/one_thread.hpp"
+#include "testing/stars.hpp"
 
 namespace prekond::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -311,6 +314,43 @@ TYPED_TEST(SchwarzTest, TheUsersPartition) {
   EXPECT_LT(relative_distance((applied<double, TypeParam>(*m, x)[0]),
                               reference_schwarz(a, sets_of(m->partition()), 1, true, x[0])),
             1e-13);
+}
+
+/// A full row joins all rows to each subdomain that has a neighbour of it.
+TYPED_TEST(SchwarzTest, DenseInversesOfALongRowsNeighboursAreRefusedBeforeTheyGrow) {
+  const TypeParam space;
+  const auto a = to_device<TypeParam>(star(2000, {1999}));
+  const auto set_up = [&](const SchwarzOptions& options) {
+    Schwarz<double, TypeParam> m(options);
+    std::vector<std::string> told;
+    m.set_listener([&](const std::string& text) { told.push_back(text); });
+    m.symbolic(space, a);
+    return told;
+  };
+  SchwarzOptions options;
+  // One block of all rows is more than is allowed: no second one is made.
+  EXPECT_THAT(message_of<InputError>([&] { set_up(options); }),
+              AllOf(HasSubstr("blocks of 2000 rows and others take more than 3"), HasSubstr("local = ilu0"),
+                    HasSubstr("set local.memory_budget")));
+  options.overlap = 2;
+  EXPECT_THAT(message_of<InputError>([&] { set_up(options); }), HasSubstr("blocks of 2000 rows"));
+  options.local.options = {{"memory_budget", std::int64_t(1) << 27}};
+  EXPECT_THAT(message_of<InputError>([&] { set_up(options); }),
+              AllOf(HasSubstr("take more than 160000000 bytes"), HasSubstr("134217728 are allowed")));
+  options.overlap = 1;
+  EXPECT_THAT(set_up(options), IsEmpty());
+  options.local = {"ilu0", {}};
+  options.block_size = 40;
+  options.overlap = 2;
+  EXPECT_THAT(set_up(options), ElementsAre(HasSubstr("16 times the matrix's rows")));
+  // Subdomains of meshes have room enough.
+  for (const int overlap : {1, 2, 3})
+    for (const char* spec : {"poisson3d:16", "elasticity3d:8", "poisson2d:40"}) {
+      SchwarzOptions of_mesh;
+      of_mesh.overlap = overlap;
+      Schwarz<double, TypeParam> m(of_mesh);
+      EXPECT_NO_THROW(m.symbolic(space, to_device<TypeParam>(generated(spec)))) << spec;
+    }
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "core/one_thread.hpp"
+#include "precond/triangular/grouped_sweeps.hpp"
 #include "precond/triangular/solve_row.hpp"
 #include "testing/one_thread.hpp"
 #include "testing/triangular_cases.hpp"
@@ -178,6 +180,21 @@ bool gave_up(const Solver<double, Space>& solve, const std::vector<double>& x) {
   const auto progress =
       Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), static_cast<const Own&>(*workspace).progress);
   return progress(0).gave_up != 0;
+}
+
+TYPED_TEST(TriangularSolverTest, LaunchesOfLittleWorkAreLeftToTheCallingThread) {
+  using namespace impl;
+  constexpr int most = int(sweeps::SweepTuning::narrow_on_host), rows = 1000;
+  sweeps::GroupedTriangles<TypeParam> pattern;
+  pattern.permutation = Vector<int, TypeParam>("permutation", rows);
+  pattern.lower.col_idxs = Vector<int, TypeParam>("lower", most - rows);
+  EXPECT_EQ(sweeps::is_narrow(pattern, 1), is_host_space<TypeParam>);
+  pattern.upper.col_idxs = Vector<int, TypeParam>("upper", 1);
+  EXPECT_FALSE(sweeps::is_narrow(pattern, 1));
+  EXPECT_EQ(sweeps::is_narrow(pattern, 2), is_host_space<TypeParam>);
+  const TypeParam space;
+  const int expected = std::string(space.name()) == "OpenMP" ? 1 : concurrency(space);
+  EXPECT_EQ(concurrency(by_calling_thread(space)), expected);
 }
 
 TYPED_TEST(TriangularSolverTest, OneTeamSolvesWhatOthersGaveUp) {

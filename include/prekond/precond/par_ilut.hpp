@@ -28,7 +28,7 @@ struct ParIlutOptions : FactorOptions {
   int steps = 5;
   double fill_factor = 2;
   Reuse reuse = Reuse::pattern;
-  std::int64_t memory_budget = std::int64_t(16) << 30;
+  std::int64_t memory_budget = 0;
 
   Properties properties() const { return FactorOptions::properties(IncompleteKind::ilu); }
 
@@ -46,9 +46,10 @@ struct ParIlutOptions : FactorOptions {
     visit("reuse", reuse, reuse_choices(),
           "use of the pattern in a second numeric phase: pattern keeps it and sweeps, none finds it anew; "
           "default pattern");
-    visit("memory_budget", memory_budget, std::int64_t(1) << 10, std::int64_t(1) << 50,
+    visit("memory_budget", memory_budget, 0, std::int64_t(1) << 50,
           "bound of the memory that a pattern with all candidates, or the list from which it is found, may "
-          "take; default 16 GiB");
+          "take; raise it where rows with many entries are refused; 0: auto, 64 times what rows of A's "
+          "mean length need, from 256 KiB to 16 GiB");
     visit.formerly("pattern_bytes");
   }
 };
@@ -73,7 +74,8 @@ struct ParIlutOptions : FactorOptions {
 /// as long as a third; 34 passes over the values for the largest. Memory in numeric: that list, 4 bytes a
 /// product; the pattern with all candidates, 12 bytes an entry and 8 of a transpose; four copies of the
 /// values. Columns >= num_rows (of other ranks) are skipped. For real scalars. Breakdown: see ParIlu. \throws
-/// InputError where the list or the pattern takes more than `memory_budget` Source: Anzt, Chow, Dongarra,
+/// InputError where the list or the pattern takes more than `memory_budget`: a row and a column with most of
+/// a matrix's entries make every entry a candidate. Source: Anzt, Chow, Dongarra,
 /// SIAM J. Sci. Comput. 40 (2018); on GPUs Anzt, Ribizel, Flegar, Chow, Dongarra, IPDPS 2019.
 template <class Scalar, class Space>
 class ParIlut : public MatrixPreconditioner<Scalar, Space> {

@@ -8,8 +8,11 @@
 #include "core/instantiate.hpp"
 #include "core/team_scratch.hpp"
 #include "precond/domain/dense_kernels.hpp"
+#include "precond/setup/setup_time.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <string>
 
 namespace prekond::impl::block {
 namespace {
@@ -17,6 +20,21 @@ namespace {
 inline std::size_t size_of(Storage storage, std::size_t full) {
   if (storage == Storage::full) return full;
   return storage == Storage::single_precision ? 4 : 2;
+}
+
+constexpr double most_bytes = double(std::int64_t(16) << 30);
+
+/// The automatic `memory_budget`. For parts with neighbours it is eight times the bytes of cubes of a
+/// three-dimensional mesh, where a row with d entries reaches cbrt(d) - 1 rows further in each direction
+/// together.
+double bytes_allowed(const WantedSubdomains& wanted, std::size_t bytes_of_number) {
+  constexpr double allowance = 8, least = double(std::int64_t(16) << 20);
+  if (wanted.part_rows == 0 || wanted.levels == 0) return most_bytes;
+  const auto n = static_cast<double>(wanted.num_rows);
+  const double part = std::min(n, double(wanted.part_rows));
+  const double side = std::cbrt(part) + wanted.levels * (std::cbrt(1 + double(wanted.nnz) / n) - 1);
+  const double squares = n / part * std::pow(side, 6);
+  return std::clamp(allowance * squares * double(bytes_of_number), least, most_bytes);
 }
 
 /// Rows squared, by subdomain, and cubed.
@@ -43,6 +61,21 @@ template <class Scalar, class Space>
 DenseInverse<Scalar, Space>::~DenseInverse() = default;
 
 template <class Scalar, class Space>
+void DenseInverse<Scalar, Space>::check_growth(const WantedSubdomains& wanted, double squares,
+                                               std::size_t largest) const {
+  const std::size_t number = size_of(m_options.storage, sizeof(Scalar));
+  const double allowed =
+      m_options.memory_budget > 0 ? double(m_options.memory_budget) : bytes_allowed(wanted, number);
+  const double bytes = squares * double(number);
+  if (bytes <= allowed) return;
+  throw InputError("local = dense: the inverses of blocks of " + std::to_string(largest) +
+                   " rows and others take more than " + std::to_string(std::int64_t(bytes)) + " bytes; " +
+                   std::to_string(std::int64_t(allowed)) +
+                   " are allowed. A row with many entries has made the block so large: choose overlap = 0, "
+                   "or local = ilu0, or set local.memory_budget");
+}
+
+template <class Scalar, class Space>
 void DenseInverse<Scalar, Space>::symbolic(const Space& space, const BlockValues<Scalar, Space>& values) {
   const DiagonalBlocks<Space>& blocks = values.blocks;
   m_subdomains = blocks.subdomains;
@@ -52,16 +85,21 @@ void DenseInverse<Scalar, Space>::symbolic(const Space& space, const BlockValues
                                                       SliceSize<Space>{places_of(m_subdomains)});
   m_slice_ptrs = slice_ptrs;
   m_bytes = numbers * size_of(m_options.storage, sizeof(Scalar));
-  if (m_bytes > static_cast<std::size_t>(m_options.memory_budget))
+  const std::int64_t budget =
+      m_options.memory_budget > 0 ? m_options.memory_budget : static_cast<std::int64_t>(most_bytes);
+  if (m_bytes > static_cast<std::size_t>(budget))
     throw InputError(
         "local = dense: the inverses of blocks of up to " + std::to_string(m_subdomains.largest) +
-        " rows take " + std::to_string(m_bytes) +
-        " bytes; local.memory_budget = " + std::to_string(m_options.memory_budget) +
+        " rows take " + std::to_string(m_bytes) + " bytes; local.memory_budget = " + std::to_string(budget) +
         " are allowed. Choose smaller blocks, or set local.memory_budget = " + std::to_string(m_bytes));
   Kokkos::parallel_reduce(
       "prekond::block::symbolic::sum_powers",
       Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, m_subdomains.count()),
       SumPowers<Space>{m_subdomains.ptrs}, Kokkos::Sum<double>(m_squares), Kokkos::Sum<double>(m_cubes));
+  const double m = m_subdomains.largest;
+  const std::string note = cost_note(space, "local = dense", DenseWork{2 * m_cubes, 2 * m * m * m},
+                                     "a block of " + std::to_string(m_subdomains.largest) + " rows");
+  if (m_listener && !note.empty()) m_listener(note);
 }
 
 template <class Scalar, class Space>

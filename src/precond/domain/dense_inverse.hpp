@@ -33,12 +33,15 @@ class DenseInverse : public LocalMethod<Scalar, Space> {
   explicit DenseInverse(const DenseBlockOptions& options = {});
   ~DenseInverse() override;
 
+  void check_growth(const WantedSubdomains& wanted, double squares, std::size_t largest) const override;
   void symbolic(const Space& space, const BlockValues<Scalar, Space>& values) override;
   void numeric(const Space& space, const BlockValues<Scalar, Space>& values, Report& report) override;
   std::unique_ptr<Workspace> make_workspace(const Space& space, int num_vectors) const override;
   void apply(const Space& space, const Transfer<Space>& transfer, MultiVectorView<const Scalar, Space> x,
              MultiVectorView<Scalar, Space> y, Workspace& workspace) const override;
   Properties properties() const override;
+  using Listener = typename LocalMethod<Scalar, Space>::Listener;
+  void set_listener(const Listener& listener) override { m_listener = listener; }
 
  private:
   struct State {
@@ -55,6 +58,7 @@ class DenseInverse : public LocalMethod<Scalar, Space> {
                 MultiVectorView<Scalar, Space> y) const;
 
   DenseBlockOptions m_options;
+  Listener m_listener;
   Subdomains<Space> m_subdomains;
   Vector<std::size_t, Space> m_slice_ptrs;
   std::size_t m_bytes = 0;

@@ -51,13 +51,25 @@ Own& own_workspace(Workspace& workspace, std::int64_t num_places, int largest, c
   return *own;
 }
 
+/// The subdomains that the options ask for: parts of a matrix's rows, with their neighbours at a distance of
+/// up to `levels` steps in its graph.
+struct WantedSubdomains {
+  std::int64_t num_rows = 0, nnz = 0;
+  int part_rows = 0;  ///< in the mean; 0: a user's parts
+  int levels = 0;
+};
+
 /// Approximate inverses of all blocks. An object is made for one pattern.
 template <class Scalar, class Space>
 class LocalMethod {
  public:
   virtual ~LocalMethod() = default;
 
-  /// To be called once, first. The method copies what it keeps of `blocks` (views are shared).
+  /// Before the subdomains of `wanted` are made, while they grow: some of them have the squares of their
+  /// rows' numbers in this sum. \throws InputError where that is too much
+  virtual void check_growth(const WantedSubdomains&, double /*squares*/, std::size_t /*largest*/) const {}
+  /// To be called once, before others but check_growth. The method copies what it keeps of `blocks` (views
+  /// are shared).
   virtual void symbolic(const Space& space, const BlockValues<Scalar, Space>& values) = 0;
   /// Leaves the earlier values as they were where it throws. Sets nnz, bytes (without the arrays of `blocks`
   /// that it shares), flops and breakdowns, and appends notes.

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <functional>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -37,7 +38,8 @@ class SubdomainSolver {
     m_by_graph = by_graph;
     const Subdomains<Space> subdomains =
         options.overlap > 0
-            ? overlapping_subdomains<Space>(space, graph, m_partition, options.overlap, SchwarzOptions::name)
+            ? overlapping_subdomains<Space>(space, graph, m_partition, options.overlap, SchwarzOptions::name,
+                                            growth_check(pattern, options, given.extent(0) > 0, listener))
             : disjoint_subdomains<Space>(space, m_partition);
     m_blocks = extract_blocks<Space>(space, pattern, subdomains);
     if (pattern.num_rows > 0) m_local->symbolic(space, {m_blocks, source.csr().values});
@@ -68,6 +70,28 @@ class SubdomainSolver {
  private:
   static bool uses_graph(PartitionMethod method) {
     return method != PartitionMethod::rows && method != PartitionMethod::supervariables;
+  }
+
+  /// Counts the rows of subdomains: the local method looks at them, and the listener is told once where they
+  /// are many.
+  std::function<void(std::size_t)> growth_check(const CsrGraphView<Space>& pattern,
+                                                const SchwarzOptions& options, bool is_given,
+                                                const Listener& listener) const {
+    constexpr std::int64_t many = 16;  // times the matrix's rows
+    const WantedSubdomains wanted{pattern.num_rows, pattern.nnz(),
+                                  is_given ? 0 : options.block_size.value_or(1), options.overlap};
+    return [wanted, listener, local = m_local.get(), squares = 0.0, largest = std::size_t(0),
+            rows = std::int64_t(0)](std::size_t more) mutable {
+      squares += double(more) * double(more);
+      largest = std::max(largest, more);
+      local->check_growth(wanted, squares, largest);
+      const bool told = rows > many * wanted.num_rows;
+      rows += static_cast<std::int64_t>(more);
+      if (!told && listener && rows > many * wanted.num_rows)
+        listener("schwarz: the subdomains have more than " + std::to_string(many) +
+                 " times the matrix's rows together, as rows with many entries join them; less overlap takes "
+                 "less memory");
+    };
   }
 
   static Partition<Space> make_partition(const Space& space, const matrix_source& source,

@@ -186,7 +186,8 @@ Subdomains<Space> disjoint_subdomains(const Space& space, const Partition<Space>
 template <class Space>
 Subdomains<Space> overlapping_subdomains(const Space& space, const CsrGraphView<Space>& graph,
                                          const Partition<Space>& partition, int levels,
-                                         const std::string& name) {
+                                         const std::string& name,
+                                         const std::function<void(std::size_t)>& check) {
   space.fence("prekond::block::symbolic::copy");
   const Kokkos::Timer timer;
   const auto host = [](const auto& view) {
@@ -202,6 +203,7 @@ Subdomains<Space> overlapping_subdomains(const Space& space, const CsrGraphView<
   for (int d = 0; d < static_cast<int>(partition.count()); ++d) {
     set.assign(part_rows.data() + part_ptrs(d), part_rows.data() + part_ptrs(d + 1));
     sets.grow(d, levels, set);
+    check(set.size());
     if (rows.size() + set.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()))
       throw InputError(name +
                        ": the overlapping subdomains have 2^31 rows or more together; choose fewer "
@@ -270,11 +272,12 @@ void copy_values(const Space& space, VectorView<const std::size_t, Space> source
                        CopyValues<Scalar, Space>{source, a, values});
 }
 
-#define PREKOND_SUBDOMAINS(Space)                                                                  \
-  template Subdomains<Space> disjoint_subdomains<Space>(const Space&, const Partition<Space>&);    \
-  template Subdomains<Space> overlapping_subdomains<Space>(                                        \
-      const Space&, const CsrGraphView<Space>&, const Partition<Space>&, int, const std::string&); \
-  template DiagonalBlocks<Space> extract_blocks<Space>(const Space&, const CsrGraphView<Space>&,   \
+#define PREKOND_SUBDOMAINS(Space)                                                                            \
+  template Subdomains<Space> disjoint_subdomains<Space>(const Space&, const Partition<Space>&);              \
+  template Subdomains<Space> overlapping_subdomains<Space>(const Space&, const CsrGraphView<Space>&,         \
+                                                           const Partition<Space>&, int, const std::string&, \
+                                                           const std::function<void(std::size_t)>&);         \
+  template DiagonalBlocks<Space> extract_blocks<Space>(const Space&, const CsrGraphView<Space>&,             \
                                                        const Subdomains<Space>&);
 PREKOND_INSTANTIATE_SPACES(PREKOND_SUBDOMAINS)
 #define PREKOND_COPY_VALUES(Scalar, Space)                                                     \

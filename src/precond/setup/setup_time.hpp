@@ -16,6 +16,7 @@ struct CautiousRates {
   static constexpr double host_thread = 4e9;
   static constexpr double device = 5e11;
   static constexpr double device_team = 5e9;  ///< one row or column is a team's
+  static constexpr double searched_by_thread = 2e8, searched_by_device = 2e10;  ///< entries of a search
 };
 
 /// Floating-point operations: all of them, and those of the largest system.
@@ -41,6 +42,21 @@ inline std::string duration_text(double seconds) {
   else
     std::snprintf(text, sizeof(text), "%.1f hours", seconds / 3600);
   return text;
+}
+
+/// "ick: the search for fill meets 4.1e+11 entries, which may take 17 minutes; ..."; empty where it is less
+/// than a minute.
+template <class Space>
+std::string search_note(const Space& space, const std::string& search, double entries,
+                        const std::string& advice) {
+  const double rate = is_host_space<Space>
+                          ? CautiousRates::searched_by_thread * std::max(1, concurrency(space))
+                          : CautiousRates::searched_by_device;
+  const double seconds = entries / rate;
+  if (!(seconds > 60)) return {};
+  char count[32];
+  std::snprintf(count, sizeof(count), "%.2g", entries);
+  return search + " " + count + " entries, which may take " + duration_text(seconds) + "; " + advice;
 }
 
 /// "isai: the setup's 1.1e+12 operations may take 2 minutes; 1e+12 are those of ..."; empty where it is less

@@ -5,6 +5,7 @@
 #include "precond/triangular/grouped_sweeps.hpp"
 
 #include "core/instantiate.hpp"
+#include "core/one_thread.hpp"
 #include "precond/triangular/stored_values.hpp"
 #include "precond/triangular/sweep_kernels.hpp"
 
@@ -33,6 +34,8 @@ class StoredSweeps : public GroupedSweeps<Scalar, Space> {
         m_merged_label("prekond::" + name + "::apply::small_colors"),
         m_pattern(std::move(pattern)),
         m_groups(group_launches(*m_pattern)),
+        m_one_thread(by_calling_thread(space)),
+        m_is_narrow(is_narrow(*m_pattern, m_groups.size())),
         m_half_sweeps(half_sweeps),
         m_lower(stored<Value>(space, factors.lower, m_lost)),
         m_upper(stored<Value>(space, factors.upper, m_lost)),
@@ -65,7 +68,9 @@ class StoredSweeps : public GroupedSweeps<Scalar, Space> {
       return MultiVectorView<Scalar, Space>(vectors.data(), vectors.extent(0), count);
     };
     const Vectors vectors{b, y, columns(own.x), columns(own.t)};
-    for (const HalfSweep& half : m_half_sweeps) run(space, half, vectors);
+    const Space& one_thread = is_host_space<Space> ? m_one_thread : space;
+    const bool in_order = m_is_narrow && concurrency(space) <= SweepTuning::threads_in_order;
+    for (const HalfSweep& half : m_half_sweeps) run(in_order ? one_thread : space, one_thread, half, vectors);
   }
 
   std::int64_t bytes() const override {
@@ -90,13 +95,13 @@ class StoredSweeps : public GroupedSweeps<Scalar, Space> {
     MultiVectorView<Scalar, Space> y, x, t;
   };
 
-  void run(const Space& space, const HalfSweep& half, const Vectors& vectors) const {
+  void run(const Space& space, const Space& one_thread, const HalfSweep& half, const Vectors& vectors) const {
     const int count = static_cast<int>(m_groups.size());
     for (int k = 0; k < count; ++k) {
       const LevelGroup& group = m_groups[half.forward ? k : count - 1 - k];
       if (m_pattern->group_ptrs[group.first] == m_pattern->group_ptrs[group.last]) continue;
       if (group.merged)
-        sweep_small_groups(space, half, vectors, group);
+        sweep_small_groups(one_thread, half, vectors, group);
       else
         sweep_group(space, half, vectors, group.first);
     }
@@ -186,6 +191,8 @@ class StoredSweeps : public GroupedSweeps<Scalar, Space> {
   std::string m_name, m_label, m_merged_label;
   std::shared_ptr<const GroupedTriangles<Space>> m_pattern;
   std::vector<LevelGroup> m_groups;
+  Space m_one_thread;  ///< of a host
+  bool m_is_narrow;
   std::vector<HalfSweep> m_half_sweeps;
   Vector<Value, Space> m_lower, m_upper;
   Vector<Scalar, Space> m_row_scale, m_pivots;

@@ -48,6 +48,11 @@ struct SweepTuning {
   static constexpr int merged_team_threads = 512;
   static constexpr int merged_lanes = 8;
   static constexpr int teams_of_host_thread = 4;  ///< of a group, at most
+  /// Up to two threads of a host leave all groups to one where a launch has this many rows and entries in the
+  /// mean, or fewer: some 1 ms of work. A second thread halves that at best; where it shares its core with
+  /// another program, each launch may wait for as long as the system lets that one run, a few ms.
+  static constexpr std::int64_t narrow_on_host = 1 << 20;
+  static constexpr int threads_in_order = 2;
 };
 
 template <class Space>
@@ -62,6 +67,14 @@ std::vector<LevelGroup> group_launches(const GroupedTriangles<Space>& pattern) {
                entries(pattern.upper_ptrs) <=
            small;
   });
+}
+
+/// Whether launches are too small for two threads of a host, see SweepTuning.
+template <class Space>
+bool is_narrow(const GroupedTriangles<Space>& pattern, std::size_t launches) {
+  const auto entries = static_cast<std::int64_t>(pattern.lower.nnz() + pattern.upper.nnz());
+  return is_host_space<Space> &&
+         pattern.num_rows() + entries <= SweepTuning::narrow_on_host * static_cast<std::int64_t>(launches);
 }
 
 /// The sweeps of a matrix in one precision.

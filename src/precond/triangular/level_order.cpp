@@ -3,6 +3,7 @@
 #include <prekond/pattern/reordering.hpp>
 
 #include "core/instantiate.hpp"
+#include "matrix/longest_row.hpp"
 #include "pattern/levels/level_at.hpp"
 #include "precond/triangular/solve.hpp"
 #include "precond/triangular/solve_block_row.hpp"
@@ -113,10 +114,12 @@ std::int64_t LevelOrder<Space>::bytes() const {
 template <class Space>
 LevelOrder<Space> make_level_order(const Space& space, const CsrGraph<Space>& n,
                                    const LevelSchedule<Space>& levels, TriangularMethod method) {
-  const int lanes = SyncFreeTuning::lanes(n.nnz(), n.num_rows);
+  const std::int64_t longest = is_host_space<Space> ? 0 : longest_row<Space>(space, n.row_ptrs).length;
+  const int lanes = SyncFreeTuning::lanes(n.nnz(), n.num_rows, longest);
   LevelOrder<Space> result;
   result.schedule =
       make_row_schedule<Space>(space, levels, schedule_of(method), SyncFreeTuning::rows_per_chunk(lanes));
+  result.schedule.lanes = lanes;
   if (method == TriangularMethod::levels) result.pattern = make_level_pattern<Space>(space, n, levels);
   if (method == TriangularMethod::sync_free && lanes == 1)
     result.places = places_of_columns<Space>(space, n, levels);

@@ -48,6 +48,8 @@ struct RowSchedule {
   std::vector<LevelGroup> groups;
   levels::Chunks<Space> chunks;                 ///< of tickets
   FactorSchedule how = FactorSchedule::levels;  ///< never `automatic`
+  int lanes = 1;                                ///< of a row of single entries, on a device
+  int threads_in_order = 0;  ///< up to this number of threads of a host, one may have all rows in their order
   std::int64_t most_polls = ScheduleTuning::most_polls;
 
   std::int64_t bytes() const {

@@ -3,6 +3,7 @@
 #include "core/concurrency.hpp"
 
 #include "core/instantiate.hpp"
+#include "core/one_thread.hpp"
 #include "matrix/block_sizes.hpp"
 #include "precond/triangular/solve.hpp"
 #include "precond/triangular/solve_block_row.hpp"
@@ -33,8 +34,10 @@ void with_row(int lanes, int block_size, const Visit& visit) {
 template <class Scalar, class Space>
 class BlockRowSolve : public Solve<Scalar, Space> {
  public:
-  BlockRowSolve(const Factor<Scalar, Space>& factor, const LevelOrderPointer<Space>& order)
-      : m_factor(factor),
+  BlockRowSolve(const Space& space, const Factor<Scalar, Space>& factor,
+                const LevelOrderPointer<Space>& order)
+      : m_one_thread(by_calling_thread(space)),
+        m_factor(factor),
         m_order(order),
         m_lanes(BlockRowTuning::lanes_of(factor.graph, factor.blocks.size)) {}
 
@@ -52,7 +55,7 @@ class BlockRowSolve : public Solve<Scalar, Space> {
       row.others.progress = own.progress;
       if constexpr (is_host_space<Space>)
         if (concurrency(space) <= m_order->threads_in_order)
-          return Launcher<Row, Space>(space, row)
+          return Launcher<Row, Space>(m_one_thread, row)
               .in_order("prekond::triangular::apply::rows", m_factor.graph.num_rows,
                         m_factor.which == Triangle::upper);
       if (schedule.how == FactorSchedule::levels)
@@ -89,6 +92,7 @@ class BlockRowSolve : public Solve<Scalar, Space> {
     return row;
   }
 
+  Space m_one_thread;  ///< of a host
   Factor<Scalar, Space> m_factor;
   LevelOrderPointer<Space> m_order;
   int m_lanes;  ///< of a device's row
@@ -97,9 +101,9 @@ class BlockRowSolve : public Solve<Scalar, Space> {
 }  // namespace
 
 template <class Scalar, class Space>
-SolvePointer<Scalar, Space> make_block_row_solve(const Space&, const Factor<Scalar, Space>& factor,
+SolvePointer<Scalar, Space> make_block_row_solve(const Space& space, const Factor<Scalar, Space>& factor,
                                                  const LevelOrderPointer<Space>& order) {
-  return std::make_shared<const BlockRowSolve<Scalar, Space>>(factor, order);
+  return std::make_shared<const BlockRowSolve<Scalar, Space>>(space, factor, order);
 }
 
 #define PREKOND_BLOCK_ROW_SOLVE(Scalar, Space)                              \

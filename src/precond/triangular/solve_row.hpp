@@ -22,8 +22,12 @@ struct SyncFreeTuning {
   static constexpr int mean_of_sixteen = 64;
   static constexpr int batch = 4;  ///< values that a lane looks for at a time
 
+  /// A row of this many entries holds up all others where few lanes work on it.
+  static constexpr int longest_of_few_lanes = 1024;
+
   /// Lanes of a device's row.
-  static constexpr int lanes(std::int64_t entries, std::int64_t rows) {
+  static constexpr int lanes(std::int64_t entries, std::int64_t rows, std::int64_t longest) {
+    if (longest > longest_of_few_lanes) return 32;
     if (entries <= mean_of_thread * rows) return 1;
     if (entries <= mean_of_eight * rows) return 8;
     return entries <= mean_of_sixteen * rows ? 16 : 32;

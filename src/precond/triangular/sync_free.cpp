@@ -79,7 +79,7 @@ SolvePointer<Scalar, Space> make_sync_free_solve(const Space& space, const Facto
     if constexpr (is_host_space<Space>) {
       return make(std::integral_constant<int, 1>());  // any number of lanes is one
     } else {
-      switch (SyncFreeTuning::lanes(factor.graph.nnz(), factor.graph.num_rows)) {
+      switch (order->schedule.lanes) {
         case 1:
           return make(std::integral_constant<int, 1>());
         case 8:

@@ -29,7 +29,7 @@ struct DenseBlockOptions {
   static constexpr const char* paper = "Anzt, Dongarra, Flegar, Quintana-Orti, Parallel Comput. 81 (2019)";
 
   Storage storage = Storage::full;
-  std::int64_t memory_budget = std::int64_t(16) << 30;
+  std::int64_t memory_budget = 0;
   std::int64_t workspace_budget = std::int64_t(256) << 20;
 
   Properties properties() const { return {.symmetry = Symmetry::symmetric}; }
@@ -39,8 +39,9 @@ struct DenseBlockOptions {
     visit("storage", storage, storage_choices(),
           "precision in which the inverses are kept and applied; half and bfloat16 keep symmetry, and "
           "definiteness only of well-conditioned blocks; full: the matrix's precision");
-    visit("memory_budget", memory_budget, std::int64_t(1) << 10, std::int64_t(1) << 50,
-          "bytes that the inverses may take; the setup refuses to take more. Raise it for larger blocks");
+    visit("memory_budget", memory_budget, 0, std::int64_t(1) << 50,
+          "bytes that the inverses may take; the setup refuses to take more. Raise it for larger blocks; 0: "
+          "auto, 16 GiB, and with overlap eight times what blocks of a three-dimensional mesh take");
     visit.formerly("inverse_bytes");
     visit("workspace_budget", workspace_budget, std::int64_t(1) << 16, std::int64_t(1) << 40,
           "bytes of temporary memory for blocks that do not fit the scratch of a team; more bytes allow more "

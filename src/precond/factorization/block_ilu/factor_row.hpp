@@ -10,6 +10,7 @@
 #include "core/packed.hpp"
 #include "dense/block_inverse.hpp"
 #include "matrix/block_sizes.hpp"
+#include "precond/factorization/ilu/triangles.hpp"
 #include "precond/setup/breakdown_counter.hpp"
 #include "precond/triangular/awaited_words.hpp"
 #include "precond/triangular/row_launches.hpp"
@@ -323,12 +324,16 @@ struct FactorBlockRow {
   KOKKOS_FUNCTION void subtract_by_thread(int i, const Row& row, int t, int k) const {
     const int b = block_size(), n = entries();
     const Scalar* const left = row.blocks + t * n;
+    const std::size_t end = upper_ptrs(k + 1);
     int place = t + 1;
-    for (std::size_t u = upper_ptrs(k); u < upper_ptrs(k + 1); ++u) {
-      const int j = upper_cols(u);
-      while (place < row.num_blocks() && column_of(i, row, place) < j) ++place;
+    for (std::size_t next = upper_ptrs(k); next < end;) {
+      place = ilu::seek_column(place, row.num_blocks(), upper_cols(next),
+                               [&](int p) { return column_of(i, row, p); });
       if (place == row.num_blocks()) return;
-      if (column_of(i, row, place) != j) continue;
+      const int col = column_of(i, row, place);
+      next = ilu::seek_column(next, end, col, upper_cols);
+      if (next == end || upper_cols(next) != col) continue;
+      const std::size_t u = next++;
       Scalar* const target = row.blocks + place * n;
       const Scalar* right = upper.data() + u * n;
       if (others.max_polls >= 0) {

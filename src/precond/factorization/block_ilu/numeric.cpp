@@ -4,6 +4,7 @@
 #include "core/concurrency.hpp"
 
 #include "core/instantiate.hpp"
+#include "core/one_thread.hpp"
 #include "core/pivot_policy.hpp"
 #include "precond/factorization/block_ilu/factor_row.hpp"
 #include "precond/factorization/block_ilu/factors.hpp"
@@ -61,7 +62,8 @@ bool run(const Space& space, Row row, const Symbolic<Scalar, Space>& symbolic, b
   const Launcher<Row, Space> launcher(space, row);
   if constexpr (is_host_space<Space>)
     if (is_in_order(space, symbolic)) {
-      launcher.in_order("prekond::block_ilu::numeric::factor_rows", symbolic.pattern.num_rows(), false);
+      Launcher<Row, Space>(by_calling_thread(space), row)
+          .in_order("prekond::block_ilu::numeric::factor_rows", symbolic.pattern.num_rows(), false);
       space.fence("prekond::block_ilu::numeric::rows");
       return false;
     }

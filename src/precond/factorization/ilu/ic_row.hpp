@@ -27,19 +27,16 @@ struct IcRow : FactorRow<Scalar, Space, LaneGroup, false> {
   KOKKOS_FUNCTION void in_place(const LaneGroup& lane_group, std::int64_t i, const Values& others) const {
     const std::size_t first = lower.begin(i);
     const int length = lower.length(i);
-    for (int k = 0; k < length; ++k) {
-      const int row = lower.col_idxs(first + k);
-      const std::size_t of_row = finished.begin(row);
-      const int count = finished.length(row);
-      const Scalar sum = lane_group.template sum<Scalar>([&](int lane) {
-        Scalar mine = 0;
-        for (int l = lane; l < count; l += lane_group.size()) {
-          const std::size_t place = lower.find(first, first + k, finished.col_idxs(of_row + l));
-          if (place < first + k) mine += lower.values(place) * others.read(finished.values(of_row + l));
-        }
-        return mine;
-      });
-      lane_group.once([&] { lower.values(first + k) -= sum; });
+    if constexpr (LaneGroup::keeps_registers && LaneGroup::width == 32) {
+      // Each lane looks whether there is a step at all: in rows of thousands of columns there mostly is none.
+      for (int begin = 0; begin < length; begin += LaneGroup::width) {
+        const int own = begin + lane_group.lane();
+        for (unsigned left = lane_group.vote(own < length && may_meet(first, own)); left != 0;
+             left &= left - 1)
+          take_step(lane_group, first, begin + Kokkos::countr_zero(left), others);
+      }
+    } else {
+      for (int k = 0; k < length; ++k) take_step(lane_group, first, k, others);
     }
     const Scalar square = lane_group.template sum<Scalar>([&](int lane) {
       Scalar mine = 0;
@@ -50,6 +47,56 @@ struct IcRow : FactorRow<Scalar, Space, LaneGroup, false> {
       return mine;
     });
     this->template end<false>(lane_group, i, this->diagonal - square, others);
+  }
+
+  /// w_ik -= w_i . l_k, for the k-th entry of the row that begins at `first`.
+  template <class Values>
+  KOKKOS_FUNCTION void take_step(const LaneGroup& lane_group, std::size_t first, int k,
+                                 const Values& others) const {
+    const int row = lower.col_idxs(first + k);
+    const std::size_t of_row = finished.begin(row);
+    const int count = finished.length(row);
+    const bool searches = FactorTuning::searches(count, k);
+    const Scalar sum = lane_group.template sum<Scalar>([&](int lane) {
+      if (searches) {
+        const auto own = [&](int m) { return lower.col_idxs(first + m); };
+        const auto value = [&](int m) { return lower.values(first + m); };
+        return found_product(lane, lane_group.size(), k, own, value, row, 0, others);
+      }
+      Scalar mine = 0;
+      for (int l = lane; l < count; l += lane_group.size()) {
+        const std::size_t place = lower.find(first, first + k, finished.col_idxs(of_row + l));
+        if (place < first + k) mine += lower.values(place) * others.read(finished.values(of_row + l));
+      }
+      return mine;
+    });
+    lane_group.once([&] { lower.values(first + k) -= sum; });
+  }
+
+  /// Whether the row of the k-th column has one of the columns before; of a long row that is not known.
+  KOKKOS_FUNCTION bool may_meet(std::size_t first, int k) const {
+    const int row = lower.col_idxs(first + k), count = finished.length(row);
+    if (count > 2 * LaneGroup::width) return k > 0;
+    for (int l = 0; l < count; ++l)
+      if (lower.find(first, first + k, finished.col_idxs(finished.begin(row) + l)) < first + k) return true;
+    return false;
+  }
+
+  /// The lane's part of w_i . l_row, where l_row is much longer than what is known of w_i: the k columns of
+  /// that are looked up in it, from its entry `skipped` on.
+  template <class Column, class Value, class Values>
+  KOKKOS_FUNCTION Scalar found_product(int lane, int lanes, int k, const Column& col_of,
+                                       const Value& value_of, int row, int skipped,
+                                       const Values& others) const {
+    std::size_t at = finished.begin(row) + skipped;
+    const std::size_t end = finished.begin(row + 1);
+    Scalar mine = 0;
+    for (int m = lane; m < k; m += lanes) {
+      at = finished.seek(at, end, col_of(m));
+      if (at == end) break;
+      if (finished.col_idxs(at) == col_of(m)) mine += value_of(m) * others.read(finished.values(at));
+    }
+    return mine;
   }
 
   template <class Values>
@@ -74,6 +121,13 @@ struct IcRow : FactorRow<Scalar, Space, LaneGroup, false> {
     for (int k = 0; k < own; ++k) {
       const int row = memory.col(k), count = finished.length(row);
       const std::size_t begin = finished.begin(row);
+      if (FactorTuning::searches(count, k)) {
+        steps.run(nothing);
+        memory.value(k) -= found_product(
+            0, 1, k, [&](int m) { return memory.col(m); }, [&](int m) { return memory.value(m); }, row, 0,
+            others);
+        continue;
+      }
       int at = 0;
       for (int l = 0; l < count; ++l) {
         const int col = finished.col_idxs(begin + l);
@@ -93,7 +147,7 @@ struct IcRow : FactorRow<Scalar, Space, LaneGroup, false> {
     this->find_places(lane_group, memory, 0, own < memory.chunk ? own : memory.chunk);
     this->for_each_row(lane_group, memory, own, others, [&](int k, int in_chunk, Scalar value) {
       const Scalar sum = lane_group.template sum<Scalar>(
-          [&](int lane) { return product(memory, lane, in_chunk, value, others); });
+          [&](int lane) { return product(memory, lane, k, in_chunk, value, others); });
       if (lane_group.lane() == 0) memory.value(k) -= sum;
       lane_group.barrier();
     });
@@ -101,11 +155,15 @@ struct IcRow : FactorRow<Scalar, Space, LaneGroup, false> {
 
   /// The lane's part of w_i . l_k
   template <class Values>
-  KOKKOS_FORCEINLINE_FUNCTION Scalar product(const Memory& memory, int lane, int in_chunk, Scalar value,
-                                             const Values& others) const {
+  KOKKOS_FORCEINLINE_FUNCTION Scalar product(const Memory& memory, int lane, int k, int in_chunk,
+                                             Scalar value, const Values& others) const {
     const int place = memory.places[in_chunk * LaneGroup::width + lane];
     Scalar mine = place < Memory::dropped ? memory.values[place] * value : Scalar(0);
     const int count = memory.lengths[in_chunk];
+    if (FactorTuning::searches(count, k))
+      return mine + found_product(
+                        lane, LaneGroup::width, k, [&](int m) { return memory.col(m); },
+                        [&](int m) { return memory.value(m); }, memory.cols[k], LaneGroup::width, others);
     for (int l = lane + LaneGroup::width; l < count; l += LaneGroup::width) {
       const std::size_t at = memory.begins[in_chunk] + l;
       const int further = memory.place_of(finished.col_idxs(at));

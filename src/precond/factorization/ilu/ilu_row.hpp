@@ -31,11 +31,65 @@ struct IluRowOf : FactorRow<Scalar, Space, LaneGroup, lumps> {
     Scalar pivot = this->diagonal;
     for (std::size_t k = first; k < end; ++k) {
       const Scalar w = lower.values(k);
-      const int row = lower.col_idxs(k);
-      pivot -= lane_group.template sum<Scalar>(
-          [&](int lane) { return subtract(lane_group, lane, i, k, row, w, others); });
+      const int row = lower.col_idxs(k), rest = static_cast<int>(end - k) - 1;
+      const bool searches = FactorTuning::searches(finished.length(row), rest + 1 + upper.length(i));
+      pivot -= lane_group.template sum<Scalar>([&](int lane) {
+        return searches
+                   ? subtract_found(lane, lane_group.size(), i, row, w, Stored{*this, i, k + 1, rest}, others)
+                   : subtract(lane_group, lane, i, k, row, w, others);
+      });
     }
     this->template end<true>(lane_group, i, pivot, others);
+  }
+
+  /// The entries of row i from place `from` of L on, where they are stored.
+  struct Stored {
+    const IluRowOf& row;
+    std::int64_t i;
+    std::size_t from;
+    int below;
+    KOKKOS_FORCEINLINE_FUNCTION int count() const { return below + 1 + row.upper.length(i); }
+    KOKKOS_FORCEINLINE_FUNCTION std::size_t of_upper(int e) const {
+      return row.upper.begin(i) + static_cast<std::size_t>(e - below - 1);
+    }
+    KOKKOS_FORCEINLINE_FUNCTION int col(int e) const {
+      if (e == below) return static_cast<int>(i);
+      return e < below ? row.lower.col_idxs(from + e) : row.upper.col_idxs(of_upper(e));
+    }
+    KOKKOS_FORCEINLINE_FUNCTION void subtract(int e, Scalar step) const {
+      (e < below ? row.lower.values(from + e) : row.upper.values(of_upper(e))) -= step;
+    }
+  };
+  /// The entries of the row in work from its k-th on, in scratch.
+  struct InScratch {
+    const Memory& memory;
+    int k, length;
+    KOKKOS_FORCEINLINE_FUNCTION int count() const { return length - k; }
+    KOKKOS_FORCEINLINE_FUNCTION int col(int e) const { return memory.col(k + e); }
+    KOKKOS_FORCEINLINE_FUNCTION void subtract(int e, Scalar step) const { memory.value(k + e) -= step; }
+  };
+
+  /// w_i -= w U_row by a lane, where U_row is much longer than what is left of row i: `entries` are looked up
+  /// in it. \returns what it takes from the diagonal
+  template <class Entries, class Values>
+  KOKKOS_FUNCTION Scalar subtract_found(int lane, int lanes, std::int64_t i, int row, Scalar w,
+                                        const Entries& entries, const Values& others) const {
+    std::size_t at = finished.begin(row);
+    const std::size_t end = at + finished.length(row);
+    Scalar lost = lumps && lane == 0 ? this->lumped_row(w, i, row, others) : Scalar(0);
+    for (int e = lane, count = entries.count(); e < count; e += lanes) {
+      const int col = entries.col(e);
+      at = finished.seek(at, end, col);
+      if (at == end) break;
+      if (finished.col_idxs(at) != col) continue;
+      const Scalar step = w * others.read(finished.values(at));
+      if (col != i)
+        entries.subtract(e, step);
+      else if (!lumps)
+        lost += step;
+      if (lumps && col != i) lost -= this->lumped(step, i, col);
+    }
+    return lost;
   }
 
   /// w_i -= w U_row by a lane. \returns what it takes from the diagonal
@@ -81,7 +135,7 @@ struct IluRowOf : FactorRow<Scalar, Space, LaneGroup, lumps> {
     if constexpr (Base::is_lane)
       subtract_by_thread(i, memory, own, length, others);
     else
-      subtract_by_lanes(lane_group, i, memory, own, others);
+      subtract_by_lanes(lane_group, i, memory, own, length, others);
     store_row(lane_group, i, memory, own, length, others);
   }
 
@@ -95,6 +149,12 @@ struct IluRowOf : FactorRow<Scalar, Space, LaneGroup, lumps> {
     for (int k = 0; k < own; ++k) {
       const int row = memory.col(k), count = finished.length(row);
       const std::size_t begin = finished.begin(row);
+      if (FactorTuning::searches(count, length - k - 1)) {
+        steps.run(lump);
+        memory.value(own) -=
+            subtract_found(0, 1, i, row, memory.value(k), InScratch{memory, k + 1, length}, others);
+        continue;
+      }
       int at = k + 1;
       for (int l = 0; l < count; ++l) {
         const int col = finished.col_idxs(begin + l);
@@ -110,20 +170,23 @@ struct IluRowOf : FactorRow<Scalar, Space, LaneGroup, lumps> {
 
   template <class Values>
   KOKKOS_FUNCTION void subtract_by_lanes(const LaneGroup& lane_group, std::int64_t i, const Memory& memory,
-                                         int own, const Values& others) const {
+                                         int own, int length, const Values& others) const {
     this->find_places(lane_group, memory, 0, own < memory.chunk ? own : memory.chunk);
     this->for_each_row(lane_group, memory, own, others, [&](int k, int in_chunk, Scalar value) {
-      take_step(lane_group, i, memory, k, in_chunk, own, value, others);
+      take_step(lane_group, i, memory, k, in_chunk, own, length, value, others);
     });
   }
 
   template <class Values>
   KOKKOS_FORCEINLINE_FUNCTION void take_step(const LaneGroup& lane_group, std::int64_t i,
-                                             const Memory& memory, int k, int in_chunk, int own, Scalar value,
-                                             const Values& others) const {
+                                             const Memory& memory, int k, int in_chunk, int own, int length,
+                                             Scalar value, const Values& others) const {
     const Scalar w = memory.values[k];
-    const Scalar lost = subtract_step(lane_group, i, memory, in_chunk, w, value, others);
-    if constexpr (lumps) {
+    const bool searches = FactorTuning::searches(memory.lengths[in_chunk], length - k - 1);
+    const Scalar lost = searches ? subtract_found(lane_group.lane(), LaneGroup::width, i, memory.cols[k], w,
+                                                  InScratch{memory, k + 1, length}, others)
+                                 : subtract_step(lane_group, i, memory, in_chunk, w, value, others);
+    if (lumps || searches) {
       lane_group.barrier();
       const Scalar all = lane_group.template sum<Scalar>([&](int) { return lost; });
       if (lane_group.lane() == 0) memory.values[own] -= all;
@@ -174,6 +237,7 @@ struct IluRowOf : FactorRow<Scalar, Space, LaneGroup, lumps> {
       return bad;
     });
     const bool keeps = broken == 0 && sound;
+    this->sum_row(lane_group, i, [&](int k) { return keeps ? memory.value(own + 1 + k) : Scalar(0); });
     const std::size_t first_lower = lower.begin(i), first_upper = finished.begin(i);
     lane_group.region([&](int lane) {
       for (int k = own + 1 + lane; k < length; k += LaneGroup::width)

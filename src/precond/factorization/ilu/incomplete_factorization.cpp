@@ -9,20 +9,57 @@
 #include "precond/factorization/ilu/triangles.hpp"
 #include "precond/factorization/ilu/try_shifts.hpp"
 #include "precond/scaling/diagonal.hpp"
+#include "precond/setup/setup_time.hpp"
 
 #include <string>
 
 namespace prekond {
+namespace {
+
+/// The lengths of the rows of `others` that the columns of `rows` left of the diagonal lead to. A search for
+/// fill of level 1 in A meets as many entries, of further levels more; a factorisation as many of its
+/// factors.
+template <class Space>
+struct LengthsOfRowsBefore {
+  CsrGraphView<Space> rows, others;
+  KOKKOS_FUNCTION void operator()(std::int64_t i, double& sum) const {
+    for (std::size_t k = rows.row_ptrs(i); k < rows.row_ptrs(i + 1) && rows.col_idxs(k) < i; ++k)
+      sum += double(others.row_ptrs(rows.col_idxs(k) + 1) - others.row_ptrs(rows.col_idxs(k)));
+  }
+};
+template <class Space>
+double lengths_of_rows_before(const Space& space, const CsrGraphView<Space>& rows,
+                              const CsrGraphView<Space>& others) {
+  double sum = 0;
+  Kokkos::parallel_reduce(
+      "prekond::ilu::symbolic::count_work",
+      Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, rows.num_rows),
+      LengthsOfRowsBefore<Space>{rows, others}, sum);
+  return sum;
+}
+
+}  // namespace
+
 template <class Scalar, class Space>
 std::shared_ptr<const typename IncompleteFactorization<Scalar, Space>::Symbolic>
 IncompleteFactorization<Scalar, Space>::find_pattern(const Space& space, const matrix_view& a) const {
   const bool symmetric = m_kind != IncompleteKind::ilu;
   auto result = std::make_shared<Symbolic>(Symbolic{{}, {}, nullptr, {this->name(), m_options.solve}});
+  const auto tell = [&](const std::string& what, double entries) {
+    Report none;  // there is no report before numeric
+    this->tell(impl::search_note(space, this->name() + what, entries, "a lower level meets fewer"), none);
+  };
+  if (m_options.level > 0) tell(": the search for fill meets", lengths_of_rows_before<Space>(space, a, a));
   constexpr bool looks_at_symmetry = true;  // for kind ilu because U then has L's levels
   result->pattern =
       fill_pattern<Space>(space, a, m_options.level, m_options.memory_budget, looks_at_symmetry);
   if (symmetric && !result->pattern.is_symmetric)
     throw InputError(this->name() + " is for symmetric matrices, and the pattern is not symmetric");
+  if (m_options.level > 0)
+    tell(": the factorisation meets",
+         lengths_of_rows_before<Space>(
+             space, result->pattern.lower,
+             m_kind == IncompleteKind::ic ? result->pattern.lower : result->pattern.upper));
   schedule_step(space, *result);
   return result;
 }
@@ -41,8 +78,10 @@ typename IncompleteFactorization<Scalar, Space>::Factors IncompleteFactorization
   outcome.note = schedule.blocks
                      ? std::to_string(schedule.blocks.count) + " diagonal blocks; factored block by block"
                      : std::to_string(schedule.levels.num_levels()) + " levels of rows; " +
-                           (schedule.how == FactorSchedule::levels ? "factored level by level"
-                                                                   : "factored in one launch");
+                           (impl::ilu::is_in_order<Space>(space, symbolic.pattern, schedule)
+                                ? "factored by one thread, row by row"
+                            : schedule.how == FactorSchedule::levels ? "factored level by level"
+                                                                     : "factored in one launch");
   return impl::ilu::factor<Scalar, Space>(space, a, symbolic.pattern, schedule, m_kind, alpha, report,
                                           outcome);
 }

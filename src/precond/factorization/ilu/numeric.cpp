@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "precond/factorization/ilu/numeric.hpp"
 
+#include "core/concurrency.hpp"
 #include "core/instantiate.hpp"
+#include "core/one_thread.hpp"
 #include "precond/factorization/ilu/kernels.hpp"
 
 #include <string>
@@ -21,6 +23,7 @@ struct FactorTask {
   double alpha;
   Vector<BreakdownCounter, Space> outcome;
   Vector<Scalar, Space> finished;  ///< values of U, for `ic` of L
+  Vector<Scalar, Space> row_sums;  ///< of `mic`
 
   template <class Row>
   Row row() const {
@@ -34,6 +37,7 @@ struct FactorTask {
     row.diagonal = static_cast<Scalar>(1 + alpha);
     row.positive = kind != IncompleteKind::ilu;
     row.row_scale = factors.row_scale;
+    row.row_sums = row_sums;
     return row;
   }
 };
@@ -46,6 +50,7 @@ bool launch(const Space& space, const FactorTask<Scalar, Space>& task, FactorSch
   if (how == FactorSchedule::sync_free) {
     Kokkos::deep_copy(space, task.finished, missing_value<Scalar>());
     Kokkos::deep_copy(space, task.factors.pivots, missing_value<Scalar>());
+    Kokkos::deep_copy(space, task.row_sums, missing_value<Scalar>());
     const auto stalled = allocate_zero<Vector<int, Space>>(space, "prekond::ilu::stalled", 1);
     const auto next = allocate_zero<Vector<int, Space>>(space, "prekond::ilu::next", 1);
     using Waiting = LaunchedRow<Row, AwaitedValues>;
@@ -54,11 +59,17 @@ bool launch(const Space& space, const FactorTask<Scalar, Space>& task, FactorSch
     return is_raised(space, stalled.data());
   }
   const Launcher<LaunchedRow<Row, ReadyValues>, Space> launcher(space, {row, {}});
-  if constexpr (is_host_space<Space>)
+  if constexpr (is_host_space<Space>) {
     if (schedule.blocks) {
       launcher.by_blocks("prekond::ilu::numeric::factor_blocks", schedule.blocks);
       return false;
     }
+    if (is_in_order<Space>(space, task.pattern, schedule)) {
+      Launcher<LaunchedRow<Row, ReadyValues>, Space>(by_calling_thread(space), {row, {}})
+          .in_order("prekond::ilu::numeric::factor_rows", task.pattern.num_rows(), false);
+      return false;
+    }
+  }
   launcher.by_levels("prekond::ilu::numeric::factor_level", "prekond::ilu::numeric::factor_small_levels",
                      schedule);
   return false;
@@ -80,8 +91,7 @@ bool launch_rows(const Space& space, const FactorTask<Scalar, Space>& task, Fact
     }
   };
   if constexpr (!is_host_space<Space>)
-    if (FactorTuning::lanes(task.pattern.lower.nnz(), task.pattern.num_rows()) > 1)
-      return run(std::integral_constant<int, FactorTuning::lanes_of_long_rows>());
+    if (task.schedule.lanes > 1) return run(std::integral_constant<int, FactorTuning::lanes_of_long_rows>());
   return run(std::integral_constant<int, 1>());
 }
 
@@ -97,6 +107,15 @@ struct ScaleColumns {
 
 }  // namespace
 
+template <class Space>
+bool is_in_order(const Space& space, const FillPattern<Space>& pattern, const RowSchedule<Space>& schedule) {
+  const auto rows = static_cast<double>(pattern.num_rows());
+  const double products = double(pattern.lower.nnz()) * (1 + double(pattern.upper.nnz()) / rows);
+  return is_host_space<Space> && schedule.how == FactorSchedule::levels &&
+         concurrency(space) <= schedule.threads_in_order &&
+         rows + products <= FactorTuning::narrow_on_host * double(schedule.groups.size());
+}
+
 template <class Scalar, class Space>
 Factors<Scalar, Space> factor(const Space& space, const CsrView<Scalar, Space>& a,
                               const FillPattern<Space>& pattern, const RowSchedule<Space>& schedule,
@@ -109,9 +128,11 @@ Factors<Scalar, Space> factor(const Space& space, const CsrView<Scalar, Space>& 
     factors.pivots = allocate<Vector<Scalar, Space>>(space, "prekond::ilu::pivots", a.num_rows);
     const auto finished = allocate<Vector<Scalar, Space>>(space, "prekond::ilu::finished",
                                                           (is_ic ? pattern.lower : pattern.upper).nnz());
+    const auto row_sums = allocate<Vector<Scalar, Space>>(space, "prekond::ilu::row_sums",
+                                                          kind == IncompleteKind::mic ? a.num_rows : 0);
     const auto counter = make_breakdown_counter(space, "prekond::ilu::breakdowns");
-    outcome.stalled =
-        launch_rows<Scalar, Space>(space, {pattern, schedule, factors, kind, alpha, counter, finished}, how);
+    outcome.stalled = launch_rows<Scalar, Space>(
+        space, {pattern, schedule, factors, kind, alpha, counter, finished, row_sums}, how);
     outcome.breakdowns = fetch(space, counter);
     (is_ic ? factors.lower : factors.upper) = finished;
     return factors;
@@ -139,5 +160,9 @@ void scale_columns(const Space& space, VectorView<const Scalar, Space> row_scale
   template void scale_columns<Scalar, Space>(const Space&, VectorView<const Scalar, Space>,              \
                                              MultiVectorView<Scalar, Space>);
 PREKOND_INSTANTIATE(PREKOND_ILU_NUMERIC)
+
+#define PREKOND_ILU_IN_ORDER(Space) \
+  template bool is_in_order<Space>(const Space&, const FillPattern<Space>&, const RowSchedule<Space>&);
+PREKOND_INSTANTIATE_SPACES(PREKOND_ILU_IN_ORDER)
 
 }  // namespace prekond::impl::ilu

@@ -23,9 +23,22 @@ struct FactorTuning {
   static constexpr int short_rows = 6;  ///< mean length up to which one thread works on a triangle's row
   static constexpr int resident_threads = 1024, resident_lanes = 512;
   static constexpr int small_team_lanes = 256;  ///< whose scratch fits 48 kB
+  /// Up to two threads of a host leave all rows to one, in their own order, where a launch of levels has this
+  /// many products in the mean, or fewer, see SweepTuning::narrow_on_host.
+  static constexpr double narrow_on_host = 1 << 20;
+  static constexpr int threads_in_order = 2;
+  /// Another row of at least this length, which is longer than the row in work by this factor, is not gone
+  /// through: the columns of the row in work are looked up in it. A full row then costs the others little.
+  static constexpr int searched_length = 64, searched_ratio = 4;
 
-  static constexpr int lanes(std::int64_t entries, std::int64_t rows) {
-    return entries <= short_rows * rows ? 1 : lanes_of_long_rows;
+  KOKKOS_FORCEINLINE_FUNCTION static constexpr bool searches(int length, int own) {
+    return length >= searched_length && length / searched_ratio > own;
+  }
+
+  static constexpr int longest_of_lane = 1024;  ///< a longer row holds up all others where one lane has it
+
+  static constexpr int lanes(std::int64_t entries, std::int64_t rows, std::int64_t longest) {
+    return entries <= short_rows * rows && longest <= longest_of_lane ? 1 : lanes_of_long_rows;
   }
 };
 
@@ -50,11 +63,30 @@ struct FactorRow {
   Scalar diagonal = 1;                   ///< of the matrix
   bool positive = false;                 ///< pivots have to be
   PackedVector<const Scalar> row_scale;  ///< of `lumps`: R's diagonal, see lumped()
+  PackedVector<Scalar> row_sums;         ///< of `lumps`: sum_j u_ij / |r_j| of long rows that are done
 
   /// The part of an entry of the scaled matrix in column `col` that is added to the diagonal, so that the row
   /// sums of the matrix itself are kept.
   KOKKOS_FUNCTION Scalar lumped(Scalar entry, std::int64_t i, int col) const {
     return entry * (Kokkos::abs(row_scale(i)) / Kokkos::abs(row_scale(col)));
+  }
+
+  /// All that w U_row adds to the diagonal of row i, if no column of row i is in it.
+  KOKKOS_FUNCTION Scalar lumped_row(Scalar w, std::int64_t i, int row, const auto& others) const {
+    return w * others.read(row_sums(row)) * Kokkos::abs(row_scale(i));
+  }
+  /// Keeps the row sum of U's row i, value_of(k) being its k-th entry.
+  KOKKOS_FUNCTION void sum_row(const LaneGroup& lane_group, std::int64_t i, const auto& value_of) const {
+    const std::size_t first = finished.begin(i);
+    const int length = finished.length(i);
+    if (!lumps || length < FactorTuning::searched_length) return;
+    const Scalar sum = lane_group.template sum<Scalar>([&](int lane) {
+      Scalar mine = 0;
+      for (int k = lane; k < length; k += lane_group.size())
+        mine += value_of(k) / Kokkos::abs(row_scale(finished.col_idxs(first + k)));
+      return mine;
+    });
+    lane_group.once([&] { finish(row_sums(i), sum); });
   }
 
   KOKKOS_FORCEINLINE_FUNCTION PivotPolicy<Scalar> policy() const {
@@ -89,6 +121,8 @@ struct FactorRow {
       return bad;
     });
     const bool keeps = broken == 0 && sound;
+    if constexpr (is_ilu)
+      sum_row(lane_group, i, [&](int k) { return keeps ? upper.values(first_upper + k) : Scalar(0); });
     lane_group.region([&](int lane) {
       for (int k = lane; k < length_upper; k += lane_group.size())
         finish(finished.values(first_upper + k), keeps ? upper.values(first_upper + k) : Scalar(0));

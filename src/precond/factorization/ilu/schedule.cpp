@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "core/instantiate.hpp"
+#include "matrix/longest_row.hpp"
 #include "precond/factorization/ilu/kernels.hpp"
 #include "precond/factorization/ilu/numeric.hpp"
 
@@ -13,9 +14,13 @@ RowSchedule<Space> schedule_rows(const Space& space, const CsrGraph<Space>& lowe
     by_blocks.blocks = levels::find_row_blocks<Space>(space, lower);
     if (by_blocks.blocks) return by_blocks;
   }
-  return make_row_schedule<Space>(
-      space, level_schedule<Space>(space, lower, Triangle::lower), how,
-      LaunchTuning::team_lanes / FactorTuning::lanes(lower.nnz(), lower.num_rows));
+  const std::int64_t longest = is_host_space<Space> ? 0 : longest_row<Space>(space, lower.row_ptrs).length;
+  const int lanes = FactorTuning::lanes(lower.nnz(), lower.num_rows, longest);
+  auto result = make_row_schedule<Space>(space, level_schedule<Space>(space, lower, Triangle::lower), how,
+                                         LaunchTuning::team_lanes / lanes);
+  result.lanes = lanes;
+  if (how == FactorSchedule::automatic) result.threads_in_order = FactorTuning::threads_in_order;
+  return result;
 }
 
 #define PREKOND_ILU_SCHEDULE(Space) \

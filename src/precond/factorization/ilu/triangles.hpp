@@ -13,6 +13,26 @@
 
 namespace prekond::impl::ilu {
 
+/// The first of the places [first, end) of a row whose column, col_of(place), is not below `col`, by steps
+/// that double and then a bisection: cheap where it is near.
+template <class Place, class Column>
+KOKKOS_FUNCTION Place seek_column(Place first, Place end, int col, const Column& col_of) {
+  Place step = 1;
+  while (first + step < end && col_of(first + step - 1) < col) {
+    first += step;
+    step *= 2;
+  }
+  if (first + step < end) end = first + step;
+  while (first < end) {
+    const Place middle = first + (end - first) / 2;
+    if (col_of(middle) < col)
+      first = middle + 1;
+    else
+      end = middle;
+  }
+  return first;
+}
+
 /// A triangle's pattern and the values that become a factor's.
 template <class Scalar, class Space>
 struct FactorTriangle {
@@ -36,23 +56,9 @@ struct FactorTriangle {
     }
     return first < none && col_idxs(first) == col ? first : none;
   }
-  /// The first of the entries [first, end) whose column is not below `col`, by steps that double and then a
-  /// bisection: cheap where it is near.
+  /// The first of the entries [first, end) whose column is not below `col`.
   KOKKOS_FUNCTION std::size_t seek(std::size_t first, std::size_t end, int col) const {
-    std::size_t step = 1;
-    while (first + step < end && col_idxs(first + step - 1) < col) {
-      first += step;
-      step *= 2;
-    }
-    if (first + step < end) end = first + step;
-    while (first < end) {
-      const std::size_t middle = first + (end - first) / 2;
-      if (col_idxs(middle) < col)
-        first = middle + 1;
-      else
-        end = middle;
-    }
-    return first;
+    return seek_column(first, end, col, col_idxs);
   }
 };
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// The kernels of a threshold factorisation: all rows in one launch, and their sorting.
+/// The kernels of a threshold factorisation: all rows in one launch, and their order.
 #include "core/row_teams.hpp"
 #include "precond/factorization/ilut/rows.hpp"
 
@@ -80,6 +80,8 @@ struct ThresholdRowsDynamically {
     const std::size_t group =
         static_cast<std::size_t>(team.league_rank()) * team.team_size() + team.team_rank();
     const auto room = RowTable<Scalar>::at(slab.data() + group * slab_length(slab_slots), slab_slots);
+    scratch.table.clear(LaneGroup(team));
+    room.clear(LaneGroup(team));
     while (true) {
       unsigned piece = 0;
       Kokkos::single(
@@ -102,9 +104,9 @@ struct ThresholdRowsDynamically {
   }
 };
 
-/// Copies rows, which lie in the order in which they were done, to a triangle by rows with ascending columns.
+/// Copies rows, which lie in the order in which they were done, to a triangle by rows.
 template <class Scalar, class Space>
-struct SortRowsInto {
+struct CopyRowsInto {
   using Rows = RowTeams<Space>;
   GrowingRows<Scalar, Space> from;
   bool upper;
@@ -120,11 +122,8 @@ struct SortRowsInto {
       const std::size_t to = row_ptrs(i);
       const int length = static_cast<int>(row_ptrs(i + 1) - to);
       Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, length), [&](int e) {
-        const int col = from.cols(begin + e);
-        int before = 0;
-        for (int other = 0; other < length; ++other) before += from.cols(begin + other) < col ? 1 : 0;
-        cols(to + before) = col;
-        values(to + before) = from.values(begin + e);
+        cols(to + e) = from.cols(begin + e);
+        values(to + e) = from.values(begin + e);
       });
     });
   }

@@ -3,6 +3,7 @@
 #include "precond/factorization/ilut/numeric.hpp"
 
 #include <prekond/core/error.hpp>
+#include <prekond/matrix/sort_rows.hpp>
 #include "core/concurrency.hpp"
 #include "sparse_product/transpose.hpp"
 
@@ -191,9 +192,11 @@ class Growth {
     graph.col_idxs = allocate<Vector<int, Space>>(m_space, "prekond::ilut::factor_cols", nnz);
     const auto values = allocate<Vector<Scalar, Space>>(m_space, "prekond::ilut::factor_values", nnz);
     Kokkos::parallel_for(
-        "prekond::ilut::numeric::sort_rows",
+        "prekond::ilut::numeric::copy_rows",
         RowTeams<Space>::policy(m_space, m_num_rows, static_cast<std::int64_t>(nnz)),
-        SortRowsInto<Scalar, Space>{rows(), upper, graph.row_ptrs, graph.col_idxs, values, m_num_rows});
+        CopyRowsInto<Scalar, Space>{rows(), upper, graph.row_ptrs, graph.col_idxs, values, m_num_rows});
+    sort_rows(m_space, CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>(
+                           m_num_rows, m_num_rows, graph.row_ptrs, graph.col_idxs, values));
     return {graph, values};
   }
 

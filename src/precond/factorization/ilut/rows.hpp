@@ -79,8 +79,9 @@ struct ThresholdRow {
   Scalar tau = 0;
   Scalar diagonal = 1;  ///< of A
 
-  /// \returns whether the row is done. Else there was no room for it, or it waited too long, and it has
-  /// written nothing. `slab`: memory for a row that outgrows the scratch; it may have no room at all
+  /// \returns whether the row is done, and the tables are empty again. Else there was no room for it, or it
+  /// waited too long, and it has written nothing. `slab`: memory for a row that outgrows the scratch; it may
+  /// have no room at all. \pre the tables are empty
   template <class Wait>
   KOKKOS_FUNCTION bool operator()(const LaneGroup& lane_group, int i, const Scratch& scratch,
                                   const Table& slab, const Wait& wait) const {
@@ -90,10 +91,15 @@ struct ThresholdRow {
       if (!has_room(lane_group, slab, count)) return false;
       table = slab;
     }
+    table.own = lower.length(i);
     int* const counts = scratch.counts;
-    table.clear(lane_group, counts);
+    lane_group.region([&](int lane) {
+      for (int c = lane; c < Table::num_counts; c += lane_group.size()) counts[c] = 0;
+    });
     const Scalar tolerance = tau * load(lane_group, i, table, counts);
-    for (int k = table.next(lane_group, counts, -1, i); k < i; k = table.next(lane_group, counts, k, i)) {
+    int of_a = 0;  // columns of A that the row has met
+    for (int k = next(lane_group, i, table, counts, -1, of_a); k < i;
+         k = next(lane_group, i, table, counts, k, of_a)) {
       if (!symmetric && drops(lane_group, k, table, tolerance)) continue;
       const Word word = wait(lane_group, k);
       if (word == 0) return false;
@@ -101,7 +107,9 @@ struct ThresholdRow {
       if (!grow(lane_group, i, table, slab, counts, count, length)) return false;
       count += take_step(lane_group, i, k, table, counts, Rows::begin_of(word), length);
     }
-    return finish(lane_group, i, scratch, table, tolerance);
+    if (!finish(lane_group, i, scratch, table, tolerance)) return false;
+    table.take_out(lane_group, i, counts);
+    return true;
   }
 
  private:
@@ -114,6 +122,18 @@ struct ThresholdRow {
     return false;
   }
 
+  /// The smallest column that is above `after`, the last one met; i: there is none below i.
+  KOKKOS_FUNCTION int next(const LaneGroup& lane_group, int i, const Table& table, int* counts, int after,
+                           int& of_a) const {
+    const int own = of_a < table.own ? lower.col_idxs(lower.begin(i) + of_a) : i;
+    const int fill = table.next_of_fill(lane_group, counts, after, i);
+    if (own < fill)
+      ++of_a;
+    else if (fill < i)
+      table.has_met_next(lane_group, counts);
+    return own < fill ? own : fill;
+  }
+
   /// Makes room for `added` more entries, if need be in the slab.
   KOKKOS_FUNCTION bool grow(const LaneGroup& lane_group, int i, Table& table, const Table& slab, int* counts,
                             int count, int added) const {
@@ -122,17 +142,11 @@ struct ThresholdRow {
     const int needed = all < num_rows ? static_cast<int>(all) : num_rows;
     if (needed <= table.most()) return true;
     if (!has_room(lane_group, slab, needed)) return false;
-    const Table from = table;
-    slab.clear(lane_group, counts);
-    lane_group.region([&](int lane) {
-      for (int s = lane; s < from.capacity; s += lane_group.size()) {
-        if (from.cols[s] < 0) continue;
-        bool fresh = false;
-        const int to = slab.insert(lane_group, i, from.cols[s], counts, fresh);
-        slab.values[to] = from.values[s];
-      }
-    });
-    table = slab;
+    Table larger = slab;
+    larger.own = table.own;
+    table.copy_to(lane_group, i, larger, counts);
+    table.take_out(lane_group, i, counts);
+    table = larger;
     return true;
   }
 
@@ -279,8 +293,8 @@ struct ThresholdRow {
                               Scalar tolerance) const {
     const Scalar pivot = table.values[table.find(i)];
     const Scalar inverse = is_sound(pivot) ? Scalar(1) / pivot : Scalar(1);
-    const Part below{table, 0, 1, symmetric ? 0 : scratch.counts[0]};
-    const Part above{table, table.capacity - 1, -1, scratch.counts[1]};
+    const Part below{table, 0, 1, symmetric ? 0 : scratch.counts[Table::below]};
+    const Part above{table, table.capacity - 1, -1, scratch.counts[Table::above]};
     const bool keeps = drop(lane_group, below, above, tolerance, inverse) && is_sound(pivot);
     const int nonzeros_below = keeps ? below.num_nonzeros(lane_group) : 0;
     const int nonzeros_above = keeps ? above.num_nonzeros(lane_group) : 0;
@@ -299,8 +313,10 @@ struct ThresholdRow {
       return false;
     }
     lane_group.region([&](int lane) {
-      if (kept_below > 0) put(lane, lane_group, below, cut_below, scratch.counts + 2, begin, Scalar(1));
-      if (kept_above > 0) put(lane, lane_group, above, cut_above, scratch.counts + 3, middle, inverse);
+      if (kept_below > 0)
+        put(lane, lane_group, below, cut_below, scratch.counts + Table::written_below, begin, Scalar(1));
+      if (kept_above > 0)
+        put(lane, lane_group, above, cut_above, scratch.counts + Table::written_above, middle, inverse);
     });
     lane_group.once([&] {
       rows.lower_length(i) = kept_below;

@@ -132,7 +132,8 @@ void check_bytes(const std::string& what, std::size_t nnz, std::size_t bytes, st
   if (bytes <= static_cast<std::size_t>(most_bytes)) return;
   throw InputError("par_ilut: " + what + " would have " + std::to_string(nnz) + " entries and take " +
                    std::to_string(bytes) + " bytes, more than the " + std::to_string(most_bytes) +
-                   " allowed; lower fill_factor or raise memory_budget");
+                   " allowed, as a few rows and columns with many entries do: "
+                   "lower fill_factor or raise memory_budget, or take ilut");
 }
 
 /// Keeps the entries with a flag.

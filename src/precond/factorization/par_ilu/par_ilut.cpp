@@ -8,6 +8,7 @@
 #include "precond/factorization/ilu/try_shifts.hpp"
 #include "precond/factorization/par_ilu/threshold_steps.hpp"
 
+#include <limits>
 #include <string>
 
 namespace prekond {
@@ -33,7 +34,7 @@ std::shared_ptr<const typename ParIlut<Scalar, Space>::Pattern> ParIlut<Scalar, 
     const Space& space, const matrix_view& a) const {
   constexpr bool looks_at_symmetry = false;  // patterns that are found have none
   return std::make_shared<const Pattern>(
-      Pattern{fill_pattern<Space>(space, a, 0, m_options.memory_budget, looks_at_symmetry)});
+      Pattern{fill_pattern<Space>(space, a, 0, std::numeric_limits<std::int64_t>::max(), looks_at_symmetry)});
 }
 
 template <class Scalar, class Space>
@@ -68,8 +69,9 @@ void ParIlut<Scalar, Space>::numeric_step(const Space& space, const matrix_sourc
             kept ? Try{m_found->pattern, impl::par_ilu::sweep_factors<Scalar, Space>(
                                              space, a, m_found->pattern, sweeps, 2 * m_options.steps,
                                              IncompleteKind::ilu, alpha, of_scaling, outcome)}
-                 : impl::par_ilu::threshold_factors<Scalar, Space>(space, a, known->pattern, m_options, alpha,
-                                                                   of_scaling, outcome);
+                 : impl::par_ilu::threshold_factors<Scalar, Space>(
+                       space, a, known->pattern, m_options, alpha, of_scaling, outcome,
+                       [&](const std::string& text) { this->tell(text, report); });
         report.breakdowns = of_scaling.breakdowns;
         return result;
       },

@@ -6,6 +6,7 @@
 #include "precond/factorization/par_ilu/largest.hpp"
 #include "precond/factorization/par_ilu/launch_rows.hpp"
 #include "precond/factorization/par_ilu/threshold_kernels.hpp"
+#include "precond/setup/setup_time.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -20,6 +21,28 @@ std::int64_t most_entries(double fill_factor, std::int64_t nnz_of_a) {
   return static_cast<std::int64_t>(std::min(std::floor(fill_factor * double(nnz_of_a)), 9e18));
 }
 
+/// The automatic `memory_budget`: with f the fill_factor and d A's mean row length, n rows of that length
+/// list n (f d / 2)^2 columns of 4 bytes. Rows of circuits list up to 30 times as many, and have room for 64
+/// times; a full row with a full column lists n / d times as many.
+std::int64_t memory_budget(const ParIlutOptions& options, std::int64_t num_rows, std::int64_t nnz) {
+  if (options.memory_budget > 0) return options.memory_budget;
+  constexpr double allowance = 64, least = 1 << 18, most = double(std::int64_t(16) << 30);
+  const double kept = std::max(1.0, options.fill_factor);
+  const double listed = kept * kept * double(nnz) * (1 + double(nnz) / double(num_rows));
+  return static_cast<std::int64_t>(std::clamp(allowance * listed, least, most));
+}
+
+/// The entries that a sweep over all entries of L and U meets, where no list is searched.
+template <class Space>
+struct EntriesOfSweep {
+  CsrGraphView<Space> lower, upper;
+  KOKKOS_FUNCTION void operator()(std::int64_t i, double& sum) const {
+    const double of_lower = double(lower.row_ptrs(i + 1) - lower.row_ptrs(i));
+    const double of_upper = double(upper.row_ptrs(i + 1) - upper.row_ptrs(i));
+    sum += (of_lower + of_upper) * (of_lower + of_upper) / 2;
+  }
+};
+
 template <class Scalar, class Space>
 class Steps {
  public:
@@ -27,14 +50,20 @@ class Steps {
   using State = ThresholdFactors<Scalar, Space>;
 
   Steps(const Space& space, const CsrView<Scalar, Space>& a, const FillPattern<Space>& known,
-        const ParIlutOptions& options, double alpha, Report& report)
-      : m_space(space), m_a(a), m_known(known), m_options(options), m_alpha(alpha), m_report(report) {}
+        const ParIlutOptions& options, double alpha, Report& report, const Listener& tell)
+      : m_space(space),
+        m_a(a),
+        m_known(known),
+        m_options(options),
+        m_alpha(alpha),
+        m_report(report),
+        m_tell(tell) {}
 
   ThresholdTry<Scalar, Space> run(ilu::Outcome& outcome) {
     State state = start();
     const double before = m_residual;
     for (int step = 0; step < m_options.steps; ++step) {
-      grow(state);
+      grow(state, step == 0);
       cut(state);
     }
     // The last state's work has the factors, as they are swept.
@@ -96,9 +125,24 @@ class Steps {
                                                   from.pivots, m_work->values().now.values()});
   }
 
+  /// Tells before the first step if all are long.
+  void tell_of_work(const FillPattern<Space>& pattern) const {
+    double entries = 0;
+    Kokkos::parallel_reduce(
+        "prekond::par_ilut::count_work",
+        Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(m_space, 0, pattern.num_rows()),
+        EntriesOfSweep<Space>{pattern.lower, pattern.upper}, entries);
+    constexpr int sweeps_of_step = 2;  // over all candidates
+    m_tell(search_note(m_space, "par_ilut: the sweeps meet", sweeps_of_step * m_options.steps * entries,
+                       "lower fill_factor or steps, or take ilut"));
+  }
+
   /// Adds all candidates with their residuals, and sweeps once.
-  void grow(State& state) {
-    const auto grown = add_candidates<Space>(m_space, m_a, m_known, state.pattern, m_options.memory_budget);
+  void grow(State& state, bool is_first) {
+    const auto grown = add_candidates<Space>(
+        m_space, m_a, m_known, state.pattern,
+        memory_budget(m_options, m_known.num_rows(), m_known.lower.nnz() + m_known.upper.nnz()));
+    if (is_first) tell_of_work(grown.pattern);
     prepare(grown.pattern);
     carry_over(state, grown.lower_origin, grown.upper_origin, grown.pattern);
     m_work->make_next();
@@ -143,6 +187,7 @@ class Steps {
   const ParIlutOptions& m_options;
   double m_alpha;
   Report& m_report;
+  const Listener& m_tell;
   Factors<Scalar, Space> m_factors;
   SweepPattern<Space> m_sweeps;
   std::unique_ptr<Work> m_work;
@@ -154,14 +199,15 @@ class Steps {
 template <class Scalar, class Space>
 ThresholdTry<Scalar, Space> threshold_factors(const Space& space, const CsrView<Scalar, Space>& a,
                                               const FillPattern<Space>& known, const ParIlutOptions& options,
-                                              double alpha, Report& report, ilu::Outcome& outcome) {
-  return Steps<Scalar, Space>(space, a, known, options, alpha, report).run(outcome);
+                                              double alpha, Report& report, ilu::Outcome& outcome,
+                                              const Listener& tell) {
+  return Steps<Scalar, Space>(space, a, known, options, alpha, report, tell).run(outcome);
 }
 
 #define PREKOND_THRESHOLD_STEPS(Scalar, Space)                                                               \
   template ThresholdTry<Scalar, Space> threshold_factors<Scalar, Space>(                                     \
       const Space&, const CsrView<Scalar, Space>&, const FillPattern<Space>&, const ParIlutOptions&, double, \
-      Report&, ilu::Outcome&);
+      Report&, ilu::Outcome&, const Listener&);
 PREKOND_INSTANTIATE(PREKOND_THRESHOLD_STEPS)
 
 }  // namespace prekond::impl::par_ilu

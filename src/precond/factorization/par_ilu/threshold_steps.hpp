@@ -8,6 +8,7 @@
 #include "precond/factorization/par_ilu/candidates.hpp"
 #include "precond/factorization/par_ilu/sweeps.hpp"
 
+#include <functional>
 #include <string>
 
 namespace prekond::impl::par_ilu {
@@ -26,11 +27,15 @@ struct ThresholdTry {
   Factors<Scalar, Space> factors;
 };
 
+/// Who is told that the steps will be long; an empty text says nothing.
+using Listener = std::function<void(const std::string&)>;
+
 /// All steps for one shift, see ParIlut. `known`: A's own pattern. `report` gets the breakdowns of the
 /// scaling. Fences.
 template <class Scalar, class Space>
 ThresholdTry<Scalar, Space> threshold_factors(const Space& space, const CsrView<Scalar, Space>& a,
                                               const FillPattern<Space>& known, const ParIlutOptions& options,
-                                              double alpha, Report& report, ilu::Outcome& outcome);
+                                              double alpha, Report& report, ilu::Outcome& outcome,
+                                              const Listener& tell);
 
 }  // namespace prekond::impl::par_ilu
