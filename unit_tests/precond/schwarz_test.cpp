@@ -319,7 +319,7 @@ TYPED_TEST(SchwarzTest, TheUsersPartition) {
 /// A full row joins all rows to each subdomain that has a neighbour of it.
 TYPED_TEST(SchwarzTest, DenseInversesOfALongRowsNeighboursAreRefusedBeforeTheyGrow) {
   const TypeParam space;
-  const auto a = to_device<TypeParam>(star(2000, {1999}));
+  const auto a = to_device<TypeParam>(star(4000, {3999}));
   const auto set_up = [&](const SchwarzOptions& options) {
     Schwarz<double, TypeParam> m(options);
     std::vector<std::string> told;
@@ -330,13 +330,13 @@ TYPED_TEST(SchwarzTest, DenseInversesOfALongRowsNeighboursAreRefusedBeforeTheyGr
   SchwarzOptions options;
   // One block of all rows is more than is allowed: no second one is made.
   EXPECT_THAT(message_of<InputError>([&] { set_up(options); }),
-              AllOf(HasSubstr("blocks of 2000 rows and others take more than 3"), HasSubstr("local = ilu0"),
+              AllOf(HasSubstr("blocks of 4000 rows and others take more than 1"), HasSubstr("local = ilu0"),
                     HasSubstr("set local.memory_budget")));
   options.overlap = 2;
-  EXPECT_THAT(message_of<InputError>([&] { set_up(options); }), HasSubstr("blocks of 2000 rows"));
+  EXPECT_THAT(message_of<InputError>([&] { set_up(options); }), HasSubstr("blocks of 4000 rows"));
   options.local.options = {{"memory_budget", std::int64_t(1) << 27}};
   EXPECT_THAT(message_of<InputError>([&] { set_up(options); }),
-              AllOf(HasSubstr("take more than 160000000 bytes"), HasSubstr("134217728 are allowed")));
+              AllOf(HasSubstr("take more than 256000000 bytes"), HasSubstr("134217728 are allowed")));
   options.overlap = 1;
   EXPECT_THAT(set_up(options), IsEmpty());
   options.local = {"ilu0", {}};

@@ -24,11 +24,11 @@ inline std::size_t size_of(Storage storage, std::size_t full) {
 
 constexpr double most_bytes = double(std::int64_t(16) << 30);
 
-/// The automatic `memory_budget`. For parts with neighbours it is eight times the bytes of cubes of a
+/// The automatic `memory_budget`. For parts with neighbours it is 16 times the bytes of cubes of a
 /// three-dimensional mesh, where a row with d entries reaches cbrt(d) - 1 rows further in each direction
 /// together.
 double bytes_allowed(const WantedSubdomains& wanted, std::size_t bytes_of_number) {
-  constexpr double allowance = 8, least = double(std::int64_t(16) << 20);
+  constexpr double allowance = 16, least = double(std::int64_t(16) << 20);
   if (wanted.part_rows == 0 || wanted.levels == 0) return most_bytes;
   const auto n = static_cast<double>(wanted.num_rows);
   const double part = std::min(n, double(wanted.part_rows));

@@ -41,7 +41,7 @@ struct DenseBlockOptions {
           "definiteness only of well-conditioned blocks; full: the matrix's precision");
     visit("memory_budget", memory_budget, 0, std::int64_t(1) << 50,
           "bytes that the inverses may take; the setup refuses to take more. Raise it for larger blocks; 0: "
-          "auto, 16 GiB, and with overlap eight times what blocks of a three-dimensional mesh take");
+          "auto, 16 GiB, and with overlap 16 times what blocks of a three-dimensional mesh take");
     visit.formerly("inverse_bytes");
     visit("workspace_budget", workspace_budget, std::int64_t(1) << 16, std::int64_t(1) << 40,
           "bytes of temporary memory for blocks that do not fit the scratch of a team; more bytes allow more "
