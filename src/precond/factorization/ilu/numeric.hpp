@@ -25,7 +25,7 @@ using impl::RowSchedule;
 template <class Space>
 RowSchedule<Space> schedule_rows(const Space& space, const CsrGraph<Space>& lower, FactorSchedule how);
 
-/// The factors of A + alpha diag |A|, A scaled to the unit diagonal (see sweeps::Factors): M = R^-1 (I +
+/// The factors of A + alpha diag(A), A scaled to the unit diagonal (see sweeps::Factors): M = R^-1 (I +
 /// L) D (I + U) C^-1. For the symmetric kinds only L and D are factors. `report` gets the breakdowns of the
 /// scaling only. Fences.
 template <class Scalar, class Space>
