@@ -15,12 +15,12 @@
 namespace prekond::driver {
 namespace {
 
-/// Does the argument read `key=value`, the key a name with dots?
+/// Does the argument read `key=value`, the key a name with dots, and no flag?
 bool is_pair(const std::string& argument) {
   const auto end = std::find_if_not(argument.begin(), argument.end(), [](unsigned char c) {
-    return std::isalnum(c) != 0 || c == '_' || c == '.';
+    return std::isalnum(c) != 0 || c == '_' || c == '.' || c == '-';
   });
-  return end != argument.begin() && end != argument.end() && *end == '=';
+  return end != argument.begin() && !argument.starts_with('-') && end != argument.end() && *end == '=';
 }
 
 /// Repeats the flag before each of several pairs (`-p a=1 b=2` becomes `-p a=1 -p b=2`), so that a flag takes

@@ -124,8 +124,8 @@ const RegistryEntry<Base>& find_method(const Registry<Base>& registry, const Reg
     const std::string real = find_registered(of_reals, name, kind).name;
     std::string others;
     for (const auto& other : names) add_word(others, other);
-    throw OptionError("'" + real + "' takes real matrices, and this one is complex; a " +
-                      std::string(kind) + " for complex matrices is one of " + others);
+    throw OptionError("'" + real + "' takes real matrices, and this one is complex; a " + std::string(kind) +
+                      " for complex matrices is one of " + others);
   }
   return find_registered(registry, name, kind);
 }

@@ -696,7 +696,8 @@ TEST_F(DriverTest, FailuresAreReported) {
 }
 
 TEST_F(DriverTest, OverflowIsNullInTheReportAndNoSolution) {
-  const Json report = report_of({"solve", "huge_values.mtx", "--solution", "never.mtx"}, 5);
+  const Json report =
+      report_of({"solve", "huge_values.mtx", "--rhs", "a_ones", "--solution", "never.mtx"}, 5);
   EXPECT_EQ(report["solver"]["reason"], "nan");
   EXPECT_EQ(report["solver"]["converged"], false);
   EXPECT_TRUE(report["solver"]["true_relative_residual"].is_null());

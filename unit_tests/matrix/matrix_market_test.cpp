@@ -315,6 +315,7 @@ TEST_F(MatrixMarket, OtherFilesAreNamedAndTheLineThatConvertsThem) {
       {"a.tar", tar, "a tar archive", "tar -xf "},
       {"a.tar.gz", gzipped(tar), "a compressed tar archive", "tar -xzf "},
       {"a.mtx.gz.gz", gzipped(gzipped(general + "0 0 0\n")), "compressed twice", "gunzip "},
+      {"a.tar.bz2", "BZh91AY&SY\x01\x02"s, "a tar archive", "tar -xf "},
       {"a.mtx.bz2", "BZh91AY&SY\x01\x02"s, "a bzip2 file", "bunzip2 "},
       {"a.mtx.xz", "\xfd\x37zXZ\0\0\x04"s, "an xz file", "unxz "},
       {"a.mtx.zst", "\x28\xb5\x2f\xfd\x04\x58"s, "a zstd file", "unzstd "},

@@ -100,6 +100,11 @@ constexpr Magic magics[] = {
     {"version https://git-lfs"sv, 0, {"a pointer of Git LFS", "fetch the file with 'git lfs pull'"}},
 };
 
+/// Their first bytes are those of the compressor.
+constexpr Ending packed_tars[] = {{".tar.bz2", tar}, {".tbz2", tar}, {".tbz", tar},     {".tar.xz", tar},
+                                  {".txz", tar},     {".tzst", tar}, {".tar.zst", tar}, {".tar.lz4", tar}};
+
+/// The first bytes say more.
 constexpr Ending endings[] = {
     {".tar", tar},
     {".tgz", tar},
@@ -179,9 +184,11 @@ bool is_npz(std::string_view head) {
 
 const Kind* find_kind(const std::string& path, std::string_view head) {
   if (is_npz(head)) return &npz;
+  const std::string name = lower_case(path);
+  for (const Ending& ending : packed_tars)
+    if (name.ends_with(ending.of_name)) return &ending.kind;
   for (const Magic& magic : magics)
     if (head.size() > magic.at && head.substr(magic.at).starts_with(magic.bytes)) return &magic.kind;
-  const std::string name = lower_case(path);
   for (const Ending& ending : endings)
     if (name.ends_with(ending.of_name)) return &ending.kind;
   if (is_harwell_boeing(head)) return &harwell_boeing;
