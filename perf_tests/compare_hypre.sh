@@ -49,7 +49,7 @@ ours() {
 
 # solve THREADS PRECISION STEPS STEP_SIZE STEP_TOLERANCE
 solve() {
-  with_toolchain env OMP_NUM_THREADS="$1" "$folder/src/driver/prekond" solve --generate "$matrix" --quiet \
+  with_toolchain env OMP_NUM_THREADS="$1" "$folder/src/driver/prekond" solve --generate "$matrix" --rhs a_ones --quiet \
     --precond adaptive_fsai -p setup_scalar="$2" -p max_steps="$3" -p step_size="$4" -p step_tolerance="$5" \
     -p tolerance=0 --repeat "$repeats" --report "$work/solve_$2_$3_$1_$round.json" </dev/null
 }

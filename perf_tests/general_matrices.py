@@ -101,7 +101,7 @@ def table_of_all(arguments):
     jobs = [(name, path, solver) for name, path in find_matrices(arguments, arguments.folders.split(",")) for solver in SOLVERS]
     results = {}
     with concurrent.futures.ThreadPoolExecutor(arguments.processes) as pool:
-        outcomes = pool.map(lambda job: run(arguments, job[1], SOLVERS[job[2]] + ["--rtol", arguments.rtol],
+        outcomes = pool.map(lambda job: run(arguments, job[1], SOLVERS[job[2]] + ["--rhs", "a_ones", "--rtol", arguments.rtol],
                                             list(PRECONDS.values())), jobs)
         for (name, _, solver), found in zip(jobs, outcomes):
             results.setdefault(name, {})[solver] = dict(zip(PRECONDS, found))

@@ -176,7 +176,7 @@ def source_of(case, files):
 def solve(arguments, matrix, run):
     with tempfile.TemporaryDirectory() as folder:
         file = os.path.join(folder, "report.json")
-        command = [arguments.prekond, "solve", *matrix, *run.arguments, "--rtol", "1e-6", "--quiet", "--report", file]
+        command = [arguments.prekond, "solve", *matrix, *run.arguments, "--rhs", "a_ones", "--rtol", "1e-6", "--quiet", "--report", file]
         if "--max-iters" not in run.arguments:
             command += ["--max-iters", "20000"]
         if arguments.threads:

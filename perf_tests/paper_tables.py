@@ -129,7 +129,7 @@ def compare(arguments, source, settings):
     """The matrix, the machine and a result a setting."""
     with tempfile.TemporaryDirectory() as folder:
         file = os.path.join(folder, "report.json")
-        command = [arguments.prekond, "compare", *source, "--x0", "precond", "--precond", ",".join(settings),
+        command = [arguments.prekond, "compare", *source, "--rhs", "a_ones", "--x0", "precond", "--precond", ",".join(settings),
                    "--repeat", arguments.repeat, "--max-iters", "20000", "--quiet", "--report", file]
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False,
                               timeout=arguments.timeout)

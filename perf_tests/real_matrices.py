@@ -207,7 +207,7 @@ def main():
     jobs = [(name, path, method) for name, path in matrices for method in METHODS]
     all_results = {name: {} for name, _ in matrices}
     with concurrent.futures.ThreadPoolExecutor(arguments.processes) as pool:
-        outcomes = pool.map(lambda job: run(arguments, job[1], METHODS[job[2]]), jobs)
+        outcomes = pool.map(lambda job: run(arguments, job[1], METHODS[job[2]] + ["--rhs", "a_ones"]), jobs)
         for (name, _, method), result in zip(jobs, outcomes):
             all_results[name][method] = result
             print(f"{name:24} {method:22} {reason(result)}", flush=True)

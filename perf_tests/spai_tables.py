@@ -61,7 +61,8 @@ def compare(arguments, spec, power):
     preconds = [f"spai:power={power}:strategy={s}:setup_scalar={arguments.setup_scalar}" for s in strategies]
     with tempfile.TemporaryDirectory() as folder:
         file = os.path.join(folder, "report.json")
-        command = [arguments.prekond, "compare", "--generate", spec, "--solver", "bicgstab", "--precond", ",".join(preconds),
+        command = [arguments.prekond, "compare", "--generate", spec, "--solver", "bicgstab", "--rhs", "a_ones", "--precond",
+                   ",".join(preconds),
                    "--repeat", arguments.repeat, "--quiet", "--report", file]
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False,
                               timeout=arguments.timeout)

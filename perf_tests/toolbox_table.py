@@ -69,6 +69,8 @@ def run_method(arguments, matrix, method, solver):
         report = os.path.join(folder, "report.json")
         command = [arguments.prekond, "compare", *matrix, "--solver", solver, "--precond", method, "--rtol", "1e-6",
                    "--max-iters", "5000", "--repeat", str(arguments.repeat), "--quiet", "--report", report, *arguments.extra.split()]
+        if "--rhs" not in command:
+            command += ["--rhs", "a_ones"]
         if solver == "gmres":
             command += ["-s", "restart=40"]
         try:

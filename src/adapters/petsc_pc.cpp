@@ -53,10 +53,11 @@ class PrekondPc {
 
   /// \throws OptionError for a name that is not registered
   void set_name(const std::string& name) {
-    if (name == m_name) return;
-    m_configurator =
-        find_registered(preconditioner_registry<PetscScalar, Space>(), name, "preconditioner").configure();
-    m_name = name;
+    const auto& entry =
+        find_registered(preconditioner_registry<PetscScalar, Space>(), name, "preconditioner");
+    if (entry.name == m_name) return;
+    m_configurator = entry.configure();
+    m_name = entry.name;
     m_is_new = true;
     for (const OptionField& field : m_configurator->fields().list())
       if (field.name == "reuse") m_configurator->fields().set({{"reuse", std::string("none")}}, m_name);

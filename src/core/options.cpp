@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <string_view>
 #include <type_traits>
 
 namespace prekond {
@@ -47,8 +48,8 @@ double to_real(const OptionValue& value, const std::string& name) {
 bool to_bool(const OptionValue& value, const std::string& name) {
   if (const auto* b = std::get_if<bool>(&value)) return *b;
   if (const auto* s = std::get_if<std::string>(&value)) {
-    if (*s == "true" || *s == "on" || *s == "1") return true;
-    if (*s == "false" || *s == "off" || *s == "0") return false;
+    const std::vector<std::string> words = {"true", "on", "1", "false", "off", "0"};
+    if (const auto* word = find_name(*s, words)) return word < &words[3];
   }
   throw OptionError("option '" + name + "' takes true or false, not '" + to_string(value) + "'");
 }
@@ -103,18 +104,33 @@ std::string joined(const std::vector<std::string>& words, const std::string& sep
   return text;
 }
 
-std::size_t edit_distance(const std::string& a, const std::string& b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i);
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t above = row[j];
-      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1] ? 1 : 0)});
-      diagonal = above;
-    }
+/// Does a word of the user's mean this one?
+bool means(const std::string& given, const std::string& word) {
+  return find_name(given, {word}) != nullptr;
+}
+
+/// The beginning of `name` up to its dot number `num_dots`, from 1; empty where it has no more dots than
+/// that.
+std::string_view up_to_dot(const std::string& name, std::ptrdiff_t num_dots) {
+  for (std::size_t k = 0; k < name.size(); ++k)
+    if (name[k] == '.' && --num_dots == 0) return std::string_view(name).substr(0, k);
+  return {};
+}
+
+std::ptrdiff_t count_dots(const std::string& name) {
+  return std::count(name.begin(), name.end(), '.');
+}
+
+/// The options, with the full names that `values` has for them.
+OptionMap with_full_names(const OptionMap& options, const OptionMap& values) {
+  std::vector<std::string> names;
+  for (const auto& value : values) names.push_back(value.first);
+  OptionMap result;
+  for (const auto& [name, value] : options) {
+    const std::string* full = find_name(name, names);
+    result.emplace(full ? *full : name, value);
   }
-  return row[b.size()];
+  return result;
 }
 
 }  // namespace
@@ -124,13 +140,6 @@ std::string to_string(const OptionValue& value) {
   if (const auto* i = std::get_if<std::int64_t>(&value)) return std::to_string(*i);
   if (const auto* x = std::get_if<double>(&value)) return real_text(*x);
   return std::get<std::string>(value);
-}
-
-std::string nearest_word(const std::string& word, const std::vector<std::string>& words) {
-  const auto best = std::min_element(words.begin(), words.end(), [&](const auto& a, const auto& b) {
-    return edit_distance(word, a) < edit_distance(word, b);
-  });
-  return best == words.end() ? std::string() : *best;
 }
 
 void OptionFields::add(const std::string& name, const std::string& kind, const std::string& range,
@@ -146,7 +155,7 @@ void OptionFields::add_number(const std::string& name, const std::string& kind, 
       name, kind, range, doc, [&value] { return value_of(value); },
       [&value, read](const OptionValue& v) -> Commit {
         if constexpr (is_optional<Value>) {
-          if (to_string(v) == automatic) return [&value] { value.reset(); };
+          if (means(to_string(v), automatic)) return [&value] { value.reset(); };
         }
         const auto number = read(v);
         return [&value, number] { value = number; };
@@ -207,10 +216,10 @@ void OptionFields::add_choice(const std::string& name, const std::vector<std::st
         return OptionValue(k < words.size() ? words[k] : std::string("a value without a name"));
       },
       [full, words, range, set](const OptionValue& v) -> Commit {
-        const auto found = std::find(words.begin(), words.end(), to_string(v));
-        if (found == words.end())
+        const std::string* found = find_name(to_string(v), words);
+        if (found == nullptr)
           throw OptionError("option '" + full + "' is one of " + range + ", not '" + to_string(v) + "'");
-        const std::size_t k = static_cast<std::size_t>(found - words.begin());
+        const std::size_t k = static_cast<std::size_t>(found - words.data());
         return [set, k] { set(k); };
       });
 }
@@ -220,10 +229,12 @@ void OptionFields::method(const std::string& name, MethodChoice& value, const Me
   const std::string full = m_prefix + name;
   const auto prepare = [&value, full, table](const std::string* chosen, const OptionMap& options) -> Commit {
     MethodChoice next = value;
-    if (chosen != nullptr && *chosen != value.name) next = {*chosen, {}};
+    const std::string* known = chosen ? find_name(*chosen, table.names) : nullptr;
+    if (known == nullptr) known = chosen;
+    if (known != nullptr && *known != value.name) next = {*known, {}};
     for (const auto& [key, option] : options) next.options[key] = option;
     try {
-      table.values(next);
+      next.options = with_full_names(next.options, table.values(next));
     } catch (const OptionError& error) {
       throw OptionError("option '" + full + "': " + error.what());
     }
@@ -240,18 +251,24 @@ void OptionFields::method(const std::string& name, MethodChoice& value, const Me
 }
 
 const OptionField* OptionFields::find(const std::string& name) const {
-  const auto has_name = [&](const OptionField& f) {
-    return f.name == name ||
-           std::find(f.former_names.begin(), f.former_names.end(), name) != f.former_names.end();
+  std::vector<std::string> names;
+  std::vector<const OptionField*> fields;
+  const auto add_name = [&](const std::string& known, const OptionField& field) {
+    names.push_back(known);
+    fields.push_back(&field);
   };
-  const auto field = std::find_if(m_fields.begin(), m_fields.end(), has_name);
-  return field == m_fields.end() ? nullptr : &*field;
+  for (const auto& field : m_fields) add_name(field.name, field);
+  for (const auto& field : m_fields)
+    for (const auto& former : field.former_names) add_name(former, field);
+  const std::string* found = find_name(name, names);
+  return found == nullptr ? nullptr : fields[static_cast<std::size_t>(found - names.data())];
 }
 
 /// The field of the method that "smoother.max_steps" is an option of.
 const OptionField* OptionFields::method_of(const std::string& name) const {
   for (const auto& field : m_fields)
-    if (field.kind == "method" && name.starts_with(field.name + ".")) return &field;
+    if (field.kind == "method" && means(std::string(up_to_dot(name, count_dots(field.name) + 1)), field.name))
+      return &field;
   return nullptr;
 }
 
@@ -269,7 +286,7 @@ void OptionFields::set(const OptionMap& values, const std::string& owner) const 
   std::vector<Commit> commits;
   const auto choose = [&](const OptionField* field, const std::string& name) {
     auto& chosen = methods[field].name;
-    if (chosen && *chosen != name)
+    if (chosen && !means(name, *chosen))
       throw OptionError("option '" + field->name + "' is both '" + *chosen + "' and '" + name + "'");
     chosen = name;
   };
@@ -283,18 +300,17 @@ void OptionFields::set(const OptionMap& values, const std::string& owner) const 
       else
         commits.push_back(field->prepare(value));
     } else if (const OptionField* of_method = method_of(name)) {
-      const std::string key = name.substr(of_method->name.size() + 1);
-      if (key == "name")
+      const auto method = up_to_dot(name, count_dots(of_method->name) + 1);
+      const std::string key = name.substr(method.size() + 1);
+      if (means(key, "name"))
         choose(of_method, to_string(value));
       else
         methods[of_method].options[key] = value;
     } else {
       std::vector<std::string> names;
-      for (const auto& f : m_fields) names.push_back(f.name);
-      for (const auto& f : m_fields) names.push_back(f.name.substr(0, f.name.find('.')));  // of a sublist
-      const std::string nearest = nearest_word(name, names);
+      for (const auto& known : m_fields) names.push_back(known.name);
       throw OptionError("'" + owner + "' has no option '" + name + "'" +
-                        (nearest.empty() ? "; it takes none" : "; did you mean '" + nearest + "'?"));
+                        (m_fields.empty() ? "; it takes none" : did_you_mean(name, names)));
     }
   }
   for (const auto& [field, method] : methods)

@@ -44,9 +44,9 @@ void set_method(const Settings& settings, bool of_solver, const OptionFields& fi
   const std::vector<std::string> known = option_names(of_solver, method);
   for (const auto& option : of_solver ? settings.solver_options : settings.precond_options)
     at_origin(settings.given, key + "_options." + option.first, [&] {
-      if (!is_one_of(known, option.first))
-        throw OptionError(method + " in a batch has no option '" + option.first + "'; did you mean '" +
-                          nearest_word(option.first, known) + "'?");
+      if (find_name(option.first, known) == nullptr)
+        throw OptionError(method + " in a batch has no option '" + option.first + "'" +
+                          did_you_mean(option.first, known));
       fields.set({option}, method);
     });
 }

@@ -15,12 +15,12 @@
 namespace prekond::driver {
 namespace {
 
-/// Does the argument read `key=value`, the key a name with dots?
+/// Does the argument read `key=value`, the key a name with dots, and no flag?
 bool is_pair(const std::string& argument) {
   const auto end = std::find_if_not(argument.begin(), argument.end(), [](unsigned char c) {
-    return std::isalnum(c) != 0 || c == '_' || c == '.';
+    return std::isalnum(c) != 0 || c == '_' || c == '.' || c == '-';
   });
-  return end != argument.begin() && end != argument.end() && *end == '=';
+  return end != argument.begin() && !argument.starts_with('-') && end != argument.end() && *end == '=';
 }
 
 /// Repeats the flag before each of several pairs (`-p a=1 b=2` becomes `-p a=1 -p b=2`), so that a flag takes
@@ -176,7 +176,8 @@ class Parser {
   void finish() {
     m_result.command = command();
     if (m_result.command == "list" || m_result.command == "generate") return;
-    if (!m_config.empty()) m_written = laid_over(m_written, read_config(m_config, m_result.command));
+    if (!m_config.empty())
+      m_written = laid_over(m_written, read_config(m_config, m_result.command), m_result.command);
     m_result.settings = to_settings(m_written, m_result.command);
     m_result.settings.config = m_config;
   }
@@ -185,7 +186,7 @@ class Parser {
     const std::vector<std::string> commands = {"solve", "compare", "info", "batch", "list", "generate"};
     if (m_first.empty() || m_first.starts_with("-"))
       return "a command comes first: solve, compare, info, batch, list or generate; ";
-    return "there is no command '" + m_first + "'; did you mean '" + nearest_word(m_first, commands) + "'? ";
+    return "there is no command '" + m_first + "'" + did_you_mean(m_first, commands) + " ";
   }
 
   /// CLI11's message, and what to do: the nearest option, or where the help is.
@@ -206,8 +207,8 @@ class Parser {
     for (const auto* option : app.get_options()) {
       for (const auto& name : option->get_lnames()) names.push_back("--" + name);
     }
-    const std::string nearest = nearest_word(extra.substr(0, extra.find('=')), names);
-    return "there is no option '" + extra + "'; did you mean '" + nearest + "'? (" + help + ")";
+    return "there is no option '" + extra + "'" + did_you_mean(extra.substr(0, extra.find('=')), names) +
+           " (" + help + ")";
   }
 
   CLI::App m_app;

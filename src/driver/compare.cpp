@@ -62,6 +62,7 @@ void print_title(const Json& row, const Settings& settings) {
                               " entries; ", settings.solver, ", rtol ", settings.stopping.rtol)
                           .c_str());
   for (const auto& [name, text] : order_texts(row)) std::printf("%s %s\n", name.c_str(), text.c_str());
+  for (const std::string note : row.at("notes")) std::printf("note: %s\n", note.c_str());
   if (row.at("prekond").at("processes") > 1) std::printf("%s\n", distribution_text(row).c_str());
   std::printf("\n");
 }

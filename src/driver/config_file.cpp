@@ -27,6 +27,17 @@ std::string shown(const std::string& text) {
   return text.size() > longest ? text.substr(0, longest) + "..." : text;
 }
 
+/// Without a byte order mark, and with lines that end in LF, so that the places of errors are right.
+std::string without_dialect(const std::string& path, std::string text) {
+  if (text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);
+  if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff"))
+    throw OptionError(path + ": is UTF-16 text; convert it with 'iconv -f UTF-16 -t UTF-8 " + path +
+                      " > new.json'");
+  for (std::size_t k = 0; k < text.size(); ++k)
+    if (text[k] == '\r' && (k + 1 == text.size() || text[k + 1] != '\n')) text[k] = '\n';
+  return text;
+}
+
 std::string read_text(const std::string& path) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored))
@@ -41,7 +52,7 @@ std::string read_text(const std::string& path) {
   if (text.size() > max_bytes)
     throw OptionError(path + ": has more than " + std::to_string(max_bytes) +
                       " bytes; that is no config file");
-  return text;
+  return without_dialect(path, std::move(text));
 }
 
 std::size_t line_of(const std::string& text, std::size_t byte) {
@@ -72,7 +83,6 @@ class ConfigReader {
       : m_path(path), m_text(read_text(path)), m_command(command) {}
 
   RawSettings read() {
-    if (m_text.starts_with("\xef\xbb\xbf")) m_at = 3;
     const Value file = value();
     skip_blanks();
     if (m_at < m_text.size()) refuse(m_at, "not valid JSON: nothing is expected after the end");
@@ -191,20 +201,19 @@ class ConfigReader {
   }
 
   void add_member(const Value& member) {
-    std::string key = member.key;
-    std::replace(key.begin(), key.end(), '-', '_');
     std::vector<std::string> known;
     for (const auto& setting : setting_keys(m_command)) known.push_back(setting.name);
-    const bool is_known = std::find(known.begin(), known.end(), key) != known.end();
     if (takes_solver_options(m_command)) known.push_back("solver_options");
     if (takes_precond_options(m_command)) known.push_back("precond_options");
+    const std::string* const found = find_name(member.key, known);
+    const std::string key = found ? *found : member.key;
     if (takes_solver_options(m_command) && (key == "solver_options" || key == "s")) {
       add_options(member, member.key, "solver_options.", "");
     } else if (takes_precond_options(m_command) && (key == "precond_options" || key == "p")) {
       add_options(member, member.key, "precond_options.", "");
-    } else if (!is_known) {
-      refuse(member.begin, "'" + m_command + "' has no key '" + shown(member.key) + "'; did you mean '" +
-                               nearest_word(shown(member.key), known) + "'?");
+    } else if (found == nullptr) {
+      refuse(member.begin, "'" + m_command + "' has no key '" + shown(member.key) + "'" +
+                               did_you_mean(shown(member.key), known));
     } else {
       const bool is_list = key == "precond" && m_command == "compare" && member.json.is_array();
       add(key, member, [&] { return is_list ? joined(member) : scalar_of(member, member.key); });

@@ -65,6 +65,7 @@ void print_info(const Json& report, std::int64_t bytes) {
   print_line("bandwidth", text_of("lower ", matrix.at("bandwidth").at("lower"), ", upper ",
                                   matrix.at("bandwidth").at("upper"), "; profile ", matrix.at("profile")));
   print_line("levels", text_of(matrix.at("levels"), " of the lower triangle"));
+  for (const std::string note : report.at("notes")) print_line("note", note);
   for (const auto& [name, text] : order_texts(report)) print_line(name, text);
   print_line("dominance", text_of(matrix.at("diagonally_dominant_rows"), " rows are diagonally dominant"));
   print_line("norms", format("Frobenius %.6g, largest |a_ij| %.6g", number(matrix.at("frobenius_norm")),
@@ -110,6 +111,9 @@ void info(const Context& context, const Method<Scalar>& method, MatrixInput& inp
   matrix["product"] =
       advice_json(advise_format<Space>(context.space, CsrView<Scalar, Space>(problem.whole), sizeof(Scalar)));
   const std::int64_t bytes = problem.whole.bytes();
+  if (const auto row = first_zero_row<Scalar>(context.space, problem.whole);
+      row >= 0 && problem.num_rows == problem.num_cols)
+    problem.add_note(zero_row_text(row));
   if (settings.condition) {
     check_condition_of(problem.name, measured.symmetric_values);
     if (method.precond_properties.needs_spd)
@@ -125,7 +129,8 @@ void info(const Context& context, const Method<Scalar>& method, MatrixInput& inp
   Json report = {{"prekond", environment(1)},
                  {"matrix", matrix},
                  {"match", problem.facts.at("match")},
-                 {"order", order}};
+                 {"order", order},
+                 {"notes", problem.facts.at("notes")}};
   if (settings.condition) report["condition"] = condition_of<Scalar>(context, problem, method);
   context.progress.end();
   files.write_report(report);

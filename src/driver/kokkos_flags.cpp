@@ -108,8 +108,8 @@ const Setting& find_flag(const std::string& name) {
     if (name == known.flag) return known;
     names.push_back(known.flag);
   }
-  throw OptionError("Kokkos has no flag '" + name + "'; did you mean '" + nearest_word(name, names) +
-                    "'? (--kokkos-help explains them)");
+  throw OptionError("Kokkos has no flag '" + name + "'" + did_you_mean(name, names) +
+                    " (--kokkos-help explains them)");
 }
 
 /// The value of the flag of that name, or of its variable.

@@ -38,6 +38,13 @@ std::string preset_text(const OptionMap& preset) {
   return text;
 }
 
+/// "gs, gauss_seidel"
+std::string names_text(const std::vector<std::string>& names) {
+  std::string text;
+  for (const auto& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
 template <class Base>
 std::vector<Entry> entries_of(const Registry<Base>& registry) {
   std::vector<Entry> entries;
@@ -60,6 +67,8 @@ std::vector<Entry> entries_of(const Registry<Base>& registry) {
     else if (known.properties.symmetry == Symmetry::nonsymmetric)
       entry.notes.emplace_back("for general matrices; it is not symmetric, which conjugate gradients need");
     if (!entry.aliases.empty()) entry.notes.push_back(entry.aliases);
+    if (const auto words = synonyms_of(known.name); !words.empty())
+      entry.notes.push_back("also called " + names_text(words));
     entries.push_back(std::move(entry));
   }
   return entries;
@@ -102,17 +111,17 @@ void print_entry(const Entry& entry) {
   }
 }
 
-/// The one of that name. \throws OptionError that begins with `unknown` and names the nearest
+/// The one of that name, found as by `find_name`. \throws OptionError that begins with `unknown` and names
+/// the nearest
 template <class Thing>
 Thing find(const std::vector<Thing>& things, std::string Thing::*name, const std::string& wanted,
            const std::string& unknown) {
   std::vector<std::string> names;
-  for (const auto& thing : things) {
-    if (thing.*name == wanted) return thing;
-    names.push_back(thing.*name);
-  }
-  throw OptionError(unknown + " '" + wanted + "'; did you mean '" + nearest_word(wanted, names) +
-                    "'? ('prekond list' has them all)");
+  for (const auto& thing : things) names.push_back(thing.*name);
+  if (const std::string* found = find_name(wanted, names))
+    return things[static_cast<std::size_t>(found - names.data())];
+  throw OptionError(unknown + " '" + wanted + "'" + did_you_mean(wanted, names) +
+                    " ('prekond list' has them all)");
 }
 
 }  // namespace

@@ -114,35 +114,53 @@ void check_combination(const Method<Scalar>& method) {
                     (solvers.empty() ? "" : ", or one of the solvers " + solvers));
 }
 
+/// The entry of a solver or a preconditioner. \throws OptionError for an unknown name, and for a method that
+/// does not take complex matrices
+template <class Base, class RealBase>
+const RegistryEntry<Base>& find_method(const Registry<Base>& registry, const Registry<RealBase>& of_reals,
+                                       const std::string& name, const char* kind) {
+  const std::vector<std::string> names = registered_names(registry);
+  if (find_name(name, names) == nullptr) {
+    const std::string real = find_registered(of_reals, name, kind).name;
+    std::string others;
+    for (const auto& other : names) add_word(others, other);
+    throw OptionError("'" + real + "' takes real matrices, and this one is complex; a " + std::string(kind) +
+                      " for complex matrices is one of " + others);
+  }
+  return find_registered(registry, name, kind);
+}
+
 template <class Scalar>
-Method<Scalar> choose_method(const Settings& settings, const std::string& precond,
+Method<Scalar> choose_method(const Settings& settings, const std::string& precond_name,
                              const OptionMap& precond_options) {
-  // Not every algorithm takes complex matrices.
-  const std::string kind_of_matrix = is_complex<Scalar> ? " for complex matrices" : "";
   Method<Scalar> method;
-  method.solver_name = settings.solver;
-  method.label = method.precond_name = precond;
-  method.solver = at_origin(settings.given, "solver", [&] {
-    const auto& registry = solver_registry<Scalar, Space>();
-    return find_registered(registry, settings.solver, "solver" + kind_of_matrix).configure();
+  at_origin(settings.given, "solver", [&] {
+    const auto& entry = find_method(solver_registry<Scalar, Space>(), solver_registry<double, Space>(),
+                                    settings.solver, "solver");
+    method.solver_name = entry.name;
+    method.solver = entry.configure();
   });
-  method.precond = at_origin(settings.given, "precond", [&] {
-    const auto& registry = preconditioner_registry<Scalar, Space>();
-    return find_registered(registry, precond, "preconditioner" + kind_of_matrix).configure();
+  at_origin(settings.given, "precond", [&] {
+    const auto& entry = find_method(preconditioner_registry<Scalar, Space>(),
+                                    preconditioner_registry<double, Space>(), precond_name, "preconditioner");
+    method.label = method.precond_name = entry.name;
+    method.precond = entry.configure();
   });
   OptionFields fields = method.precond->fields();
   fields.append(OptionFields::of(method.distributed));
-  set_options(method.solver->fields(), settings.solver, settings.solver_options, settings.given,
+  set_options(method.solver->fields(), method.solver_name, settings.solver_options, settings.given,
               "solver_options.");
-  set_options(fields, precond, precond_options, settings.given, "precond_options.");
+  set_options(fields, method.precond_name, precond_options, settings.given, "precond_options.");
   method.solver = method.solver->resolved();
   method.precond = method.precond->resolved();
   method.solver_options = method.solver->fields().values();
   StoppingOptions stopping = settings.stopping;
   method.solver_options.merge(OptionFields::of(stopping).values());
   method.precond_options = method.precond->fields().values();
-  for (const auto& [name, value] : OptionFields::of(method.distributed).values())
-    if (precond_options.contains(name)) method.precond_options[name] = value;
+  const OptionMap distributed = OptionFields::of(method.distributed).values();
+  for (const auto& option : precond_options)
+    for (const auto& [name, value] : distributed)
+      if (find_name(option.first, {name})) method.precond_options[name] = value;
   method.solver_properties = method.solver->properties();
   method.precond_properties = method.precond->properties();
   return method;

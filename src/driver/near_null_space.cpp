@@ -58,7 +58,8 @@ void check_near_null_space(const Settings& settings) {
   if (settings.near_null_space.empty() && settings.coordinates.empty()) return;
   if (!settings.near_null_space.empty() && !settings.coordinates.empty())
     throw OptionError("both --near-null-space and --coordinates: leave one out");
-  if (settings.coordinates == "grid" && !settings.generate.starts_with("elasticity3d:"))
+  if (settings.coordinates == "grid" &&
+      !find_name(settings.generate.substr(0, settings.generate.find(':')), {"elasticity3d"}))
     throw OptionError("--coordinates grid is for --generate elasticity3d:SIZE; give a FILE.mtx");
   if (settings.order != "none" || settings.match != "none" || settings.scale)
     throw OptionError((settings.coordinates.empty() ? "--near-null-space" : "--coordinates") +

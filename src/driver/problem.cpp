@@ -4,12 +4,10 @@
 
 #include <prekond/distributed/split_operator.hpp>
 #include <prekond/matrix/generate.hpp>
-#include <prekond/matrix/spmv.hpp>
 #include <prekond/matrix/statistics.hpp>
 #include <prekond/matrix/validate.hpp>
 #include "core/norm.hpp"
 #include "distributed/one_rank_matrix.hpp"
-#include "matrix/counter_hash.hpp"
 
 #include <utility>
 
@@ -23,21 +21,6 @@
 namespace prekond::driver {
 namespace {
 
-template <class Scalar>
-struct FillRandom {
-  VectorView<const std::int64_t, Space> numbers;
-  Vector<Scalar, Space> b;
-  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
-    constexpr std::uint64_t seed = 1;
-    const auto number = static_cast<std::uint64_t>(numbers.extent(0) > 0 ? numbers(i) : i);
-    const double real = 2 * impl::unit_interval(impl::counter_hash(seed, number)) - 1;
-    if constexpr (is_complex<Scalar>)
-      b(i) = Scalar(real, 2 * impl::unit_interval(impl::counter_hash(seed + 1, number)) - 1);
-    else
-      b(i) = real;
-  }
-};
-
 /// The right-hand side, of A before it is matched and ordered.
 template <class Scalar>
 Vector<Scalar, Space> make_rhs(const Space& space, const Matrix<Scalar>& a, const std::string& rhs) {
@@ -46,6 +29,14 @@ Vector<Scalar, Space> make_rhs(const Space& space, const Matrix<Scalar>& a, cons
   const auto b = allocate<Vector<Scalar, Space>>(space, "prekond::driver::b", a.num_rows);
   fill_rhs<Scalar>(space, rhs, b);
   return b;
+}
+
+/// Makes a random b one that a singular matrix with A 1 = 0 reaches.
+template <class Scalar>
+void take_zero_sums_out(const Space& space, Problem<Scalar>& problem) {
+  if (!rows_sum_to_zero<Scalar>(space, problem.whole)) return;
+  take_means_out<Scalar>(space, problem.whole, problem.b);
+  problem.add_note(note_of_zero_sums);
 }
 
 /// The product with A, and A as a distributed matrix, on a serial process.
@@ -79,7 +70,8 @@ template <class Scalar>
 Problem<Scalar>::Problem(const Settings& settings)
     : facts({{"match", {{"name", settings.match}}},
              {"order", {{"name", settings.order}}},
-             {"near_null_space", {{"name", ""}, {"vectors", 0}, {"unknowns_per_node", 1}}}}) {
+             {"near_null_space", {{"name", ""}, {"vectors", 0}, {"unknowns_per_node", 1}}},
+             {"notes", Json::array()}}) {
   if (settings.match != "none") facts["match"]["done"] = false;
   if (settings.order == "auto")
     facts["order"].update({{"chosen", "none"}, {"reason", "no incomplete factorisation is asked for"}});
@@ -120,6 +112,15 @@ void Problem<Scalar>::check_shape() const {
   if (num_rows != num_cols)
     throw InputError(text_of(name, ": a solver needs a square matrix, this one has ", num_rows, " rows and ",
                              num_cols, " columns"));
+}
+
+template <class Scalar>
+void Problem<Scalar>::check_zero_rows(std::int64_t row_without_solution, std::int64_t row) {
+  if (row_without_solution >= 0)
+    throw InputError(text_of(name, ": ", zero_row_text(row_without_solution),
+                             ", and b is not zero there, so that there is no solution; take the row and its "
+                             "column out, or give --rhs a file that is zero there"));
+  if (row >= 0) add_note(zero_row_text(row) + "; b is zero there, and x is one of many solutions");
 }
 
 template <class Scalar>
@@ -218,8 +219,12 @@ void make_whole(const Context& context, const MethodNeeds& needs, MatrixInput& i
   problem.load(context, input);
   problem.check_shape();
   context.progress.phase("checking " + problem.name);
-  problem.take_symmetry(needs.check, symmetry_of<Scalar>(space, problem.whole, needs.check));
+  const SymmetryFacts symmetry = symmetry_of<Scalar>(space, problem.whole, needs.check);
   problem.b = make_rhs<Scalar>(space, problem.whole, settings.rhs);
+  problem.check_zero_rows(first_zero_row<Scalar>(space, problem.whole, problem.b),
+                          first_zero_row<Scalar>(space, problem.whole));
+  problem.take_symmetry(needs.check, symmetry);
+  if (settings.rhs == "random" && symmetry.symmetric) take_zero_sums_out(space, problem);
   if (names_file(settings.x0)) problem.x0 = read_vector<Scalar>(settings.x0, problem.num_rows);
   problem.norm_b = norm<Scalar, Space>(space, problem.b).value();
   if (is_to_be_matched(settings, needs.check)) problem.match(context);
@@ -248,27 +253,6 @@ Problem<Scalar> make_problem(const Context& context, const MethodNeeds& needs, M
 template <class Scalar>
 Vector<Scalar, Space> read_vector(const std::string& path, std::int64_t length) {
   return Kokkos::create_mirror_view_and_copy(Space::memory_space{}, read_vector_market<Scalar>(path, length));
-}
-
-template <class Scalar>
-Vector<Scalar, Space> times_ones(const Space& space, const Matrix<Scalar>& a) {
-  const auto b = allocate<Vector<Scalar, Space>>(space, "prekond::driver::b", a.num_rows);
-  const auto ones = allocate<Vector<Scalar, Space>>(space, "prekond::driver::ones", a.num_cols);
-  Kokkos::deep_copy(space, ones, Scalar(1));
-  spmv<Scalar, Space>(space, Scalar(1), a, as_multivector(ones), Scalar(0), as_multivector(b));
-  space.fence("prekond::driver::a_ones");  // before `ones` goes away
-  return b;
-}
-
-template <class Scalar>
-void fill_rhs(const Space& space, const std::string& rhs, const Vector<Scalar, Space>& b,
-              const VectorView<const std::int64_t, Space>& numbers) {
-  if (rhs == "random")
-    Kokkos::parallel_for("prekond::driver::random_rhs", Kokkos::RangePolicy<Space>(space, 0, b.extent(0)),
-                         FillRandom<Scalar>{numbers, b});
-  else
-    Kokkos::deep_copy(space, b, Scalar(1));
-  space.fence("prekond::driver::fill_rhs");  // before `numbers` goes away
 }
 
 #define PREKOND_DRIVER_PROBLEM(Scalar)                                                       \

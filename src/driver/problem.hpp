@@ -15,14 +15,10 @@
 #include <vector>
 
 #include "context.hpp"
+#include "right_hand_side.hpp"
 #include "text.hpp"
 
 namespace prekond::driver {
-
-using Complex = Kokkos::complex<double>;
-
-template <class Scalar>
-using Matrix = CsrMatrix<const Scalar, const int, const std::size_t, Space::memory_space>;
 
 /// The matrix that settings name, before it is read or generated.
 struct MatrixInput {
@@ -84,6 +80,11 @@ struct Problem {
   void set_size(std::int64_t height, std::int64_t width, std::int64_t entries, double seconds);
   /// \throws InputError for a matrix that is empty or not square
   void check_shape() const;
+  /// Refuses a row without entries where b is not zero, so that there is no solution; notes one where b is
+  /// zero. Both are the first of their kind, from 0, or -1. \throws InputError
+  void check_zero_rows(std::int64_t row_without_solution, std::int64_t row);
+  /// A remark on the problem, for the report and the summary.
+  void add_note(const std::string& note) { facts["notes"].push_back(note); }
   /// Keeps what is known of the symmetry. \throws InputError for a matrix that the check refuses
   void take_symmetry(SpdCheck check, const SymmetryFacts& found);
 
@@ -131,15 +132,5 @@ void make_whole(const Context& context, const MethodNeeds& needs, MatrixInput& i
 /// A vector of a file. \throws InputError for another length
 template <class Scalar>
 Vector<Scalar, Space> read_vector(const std::string& path, std::int64_t length);
-
-/// A 1
-template <class Scalar>
-Vector<Scalar, Space> times_ones(const Space& space, const Matrix<Scalar>& a);
-
-/// Fills b, where --rhs is `ones` or `random`. Entry `number` of a random one is uniform in (-1, 1], a
-/// function of the number; likewise its imaginary part. `numbers`: of b's entries; empty: 0, 1, ...
-template <class Scalar>
-void fill_rhs(const Space& space, const std::string& rhs, const Vector<Scalar, Space>& b,
-              const VectorView<const std::int64_t, Space>& numbers = {});
 
 }  // namespace prekond::driver

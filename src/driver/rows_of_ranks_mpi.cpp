@@ -79,8 +79,8 @@ NumberedRows make_rows(const Context& context) {
   return block;
 }
 
-/// Collective. Each process's block of the matrix, checked.
-NumberedRows own_blocks(const Context& context, const MethodNeeds& needs, Problem<double>& problem) {
+/// Collective. Each process's block of the matrix, and what is known of the symmetry of all.
+NumberedRows own_blocks(const Context& context, Problem<double>& problem, SymmetryFacts& symmetry) {
   const Settings& settings = context.settings;
   const Processes& processes = context.processes;
   const bool is_made = settings.matrix.empty();
@@ -92,8 +92,7 @@ NumberedRows own_blocks(const Context& context, const MethodNeeds& needs, Proble
                    processes.max(timer.seconds()));
   processes.collective([&] { problem.check_shape(); });
   context.progress.phase("checking " + problem.name);
-  const SymmetryFacts symmetry = symmetry_of_ranks(processes, block);
-  processes.collective([&] { problem.take_symmetry(needs.check, symmetry); });
+  symmetry = symmetry_of_ranks(processes, block);
   return block;
 }
 
@@ -112,6 +111,26 @@ NumberedRows whole_block(const Context& context, const MethodNeeds& needs, Matri
   const std::string& order = context.settings.order;
   if (processes.max(problem.order != "none" ? 1 : 0) > 0) problem.order = order == "auto" ? "rcm" : order;
   return block;
+}
+
+/// Collective. Makes a random b one that a singular matrix with A 1 = 0 reaches.
+void take_zero_sums_out(const Context& context, Problem<double>& problem) {
+  const bool is_zero = rows_sum_to_zero<double>(context.space, problem.rows);
+  if (context.processes.min(is_zero ? 1 : 0) == 0) return;
+  take_mean_out<double>(context.space, problem.num_rows, problem.b);
+  problem.add_note(note_of_zero_sums);
+}
+
+/// Collective. \throws as Problem::check_zero_rows
+void check_zero_rows_of_ranks(const Context& context, Problem<double>& problem) {
+  const auto first_of_all = [&](std::int64_t own) {
+    const std::int64_t first =
+        context.processes.min(own < 0 ? Processes::no_key : problem.distributed->global_number(own));
+    return first == Processes::no_key ? -1 : first;
+  };
+  const std::int64_t unsolved = first_of_all(first_zero_row<double>(context.space, problem.rows, problem.b));
+  const std::int64_t first = first_of_all(first_zero_row<double>(context.space, problem.rows));
+  context.processes.collective([&] { problem.check_zero_rows(unsolved, first); });
 }
 
 /// The parts that a file gives the rows of A, of the rows in the problem's order.
@@ -139,8 +158,9 @@ void make_rows_of_ranks(const Context& context, const MethodNeeds& needs, Matrix
   const Processes& processes = context.processes;
   const bool has_own = can_have_own_rows(processes, settings, needs);
   const bool is_rhs_file = names_file(settings.rhs), is_x0_file = names_file(settings.x0);
+  SymmetryFacts symmetry;
   NumberedRows block =
-      has_own ? own_blocks(context, needs, problem) : whole_block(context, needs, input, problem);
+      has_own ? own_blocks(context, problem, symmetry) : whole_block(context, needs, input, problem);
   input.file.reset();
   PartitionChoice choice{settings.partition, {}};
   processes.on_root([&] {
@@ -159,6 +179,11 @@ void make_rows_of_ranks(const Context& context, const MethodNeeds& needs, Matrix
     problem.b = allocate<Vector<double, Space>>(context.space, "prekond::driver::b", problem.rows.num_rows);
     fill_rhs<double>(context.space, settings.rhs, problem.b,
                      problem.distributed->global_numbers(context.space));
+  }
+  if (has_own) {
+    check_zero_rows_of_ranks(context, problem);
+    processes.collective([&] { problem.take_symmetry(needs.check, symmetry); });
+    if (settings.rhs == "random" && symmetry.symmetric) take_zero_sums_out(context, problem);
   }
   if (is_x0_file) problem.x0 = problem.own_part(context, problem.x0);
   if (has_own) problem.norm_b = norm_of_parts(context.space, processes, problem.b);

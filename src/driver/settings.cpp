@@ -3,9 +3,12 @@
 #include "settings.hpp"
 
 #include <prekond/batched/options.hpp>
+#include <prekond/krylov/solver.hpp>
 #include <prekond/matrix/matrix_format.hpp>
+#include <prekond/precond/registry.hpp>
 
 #include <algorithm>
+#include <utility>
 
 #include "near_null_space.hpp"
 #include "ordering.hpp"
@@ -20,6 +23,7 @@ Settings default_settings(const std::string& command) {
   if (command != "batch") return settings;
   settings.solver = "bicgstab";
   settings.precond = "jacobi";
+  settings.rhs = "a_ones";
   settings.stopping = BatchedOptions().stopping;
   return settings;
 }
@@ -51,7 +55,11 @@ std::vector<SettingKey> all_keys() {
       {most, "matrix", "MATRIX.mtx[.gz]", "Matrix Market file, plain or gzip", &S::matrix},
       {most, "generate", "NAME:SIZE[,key=value...]", "a model problem instead ('prekond list generators')",
        &S::generate},
-      {methods, "rhs", "a_ones|ones|random|FILE.mtx", "right-hand side; a_ones is b = A*1", &S::rhs},
+      {methods, "rhs", "random|a_ones|ones|FILE.mtx",
+       "right-hand side; a_ones is b = A*1; random is the same in every run, less its mean where A is "
+       "symmetric "
+       "and its rows sum to zero",
+       &S::rhs},
       {methods, "x0", "zero|precond|FILE.mtx", "initial vector; precond is x0 = M^-1 b", &S::x0},
       {methods, "solver", "NAME", "one of 'prekond list solvers'", &S::solver},
       {"solve", "precond", "NAME", "one of 'prekond list preconditioners'", &S::precond},
@@ -94,18 +102,19 @@ std::vector<SettingKey> all_keys() {
   };
 }
 
-/// \throws OptionError for a value that is none of the words of the key's placeholder. Where it may be a file
-/// as well, it has to look like one: else it is a slip, not a missing file.
-void check_words(const SettingKey& key, const std::string& value) {
+/// The word of the key's placeholder that a value means, found as by `find_name`; the value itself of a key
+/// that takes any. \throws OptionError for another value. Where it may be a file as well, it has to look like
+/// one: else it is a slip, not a missing file.
+std::string known_word(const SettingKey& key, const std::string& value) {
   const bool is_flag = key.placeholder.starts_with("[=");
   std::string words = key.placeholder;
   if (is_flag) words = words.substr(2, words.size() - 3);
-  if (words.find('|') == words.npos || words.find(',') != words.npos) return;
+  if (words.find('|') == words.npos || words.find(',') != words.npos) return value;
   std::vector<std::string> all = split(words, '|');
   const bool may_be_file = all.back() == "FILE.mtx";
   if (may_be_file) all.pop_back();
-  if (std::find(all.begin(), all.end(), value) != all.end()) return;
-  if (may_be_file && names_file(value)) return;
+  if (const std::string* word = find_name(value, all)) return *word;
+  if (may_be_file && names_file(value)) return value;
   if (may_be_file) {
     words = all.front();
     for (std::size_t k = 1; k < all.size(); ++k) words += ", " + all[k];
@@ -120,6 +129,28 @@ std::string to_text(const std::string& key, const OptionValue& value) {
   if (text == nullptr || text->empty())
     throw OptionError("'" + key + "' takes a text that is not empty, not '" + to_string(value) + "'");
   return *text;
+}
+
+/// The names that the method of a key may have: "solver" or "precond".
+std::vector<std::string> method_names(const std::string& command, const std::string& key) {
+  using Space = Kokkos::DefaultExecutionSpace;
+  if (command != "batch")
+    return key == "solver" ? registered_names(solver_registry<double, Space>())
+                           : registered_names(preconditioner_registry<double, Space>());
+  BatchedOptions options;
+  std::vector<std::string> names;
+  for (const OptionField& field : OptionFields::of(options).list())
+    if (field.name == key) names = split(field.range, '|');
+  for (std::string& name : names) std::erase(name, ' ');
+  return names;
+}
+
+/// The main name of a method; an unknown one stays, and is refused where it is looked up. `compare` has
+/// several preconditioners in one text, and looks them up itself.
+std::string main_name(const std::string& command, const std::string& key, const std::string& name) {
+  const auto names = method_names(command, key);
+  const std::string* found = find_name(name, names);
+  return found ? *found : name;
 }
 
 void check_batch(const Settings& settings) {
@@ -197,9 +228,12 @@ void add_pair(OptionMap& options, const std::string& pair, const std::string& fl
                       "'");
 }
 
-RawSettings laid_over(RawSettings over, RawSettings under) {
+RawSettings laid_over(RawSettings over, RawSettings under, const std::string& command) {
+  const auto name_in = [&](RawSettings& raw, const std::string& method) {
+    return main_name(command, method, to_string(raw[method].value));
+  };
   for (const std::string method : {"solver", "precond"})
-    if (over.contains(method) && under.contains(method) && over[method].value != under[method].value)
+    if (over.contains(method) && under.contains(method) && name_in(over, method) != name_in(under, method))
       std::erase_if(under, [&](const auto& given) { return given.first.starts_with(method + "_options."); });
   // The matrix comes from one place: the one named last.
   if (over.contains("matrix") || over.contains("values")) under.erase("generate");
@@ -223,10 +257,11 @@ Settings to_settings(const RawSettings& raw, const std::string& command) {
     const OptionValue& value = given->second.value;
     at_origin(raw, key.name, [&] {
       if (!key.text) return fields.set({{key.name, value}}, command);
-      settings.*key.text = to_text(key.name, value);
-      check_words(key, settings.*key.text);
+      settings.*key.text = known_word(key, to_text(key.name, value));
     });
   }
+  settings.solver = main_name(command, "solver", settings.solver);
+  settings.precond = main_name(command, "precond", settings.precond);
   if (command == "batch")
     check_batch(settings);
   else

@@ -42,7 +42,7 @@ struct Settings {
   std::string pattern;         ///< batch: path of the Matrix Market file whose pattern all systems have
   std::string values;          ///< batch: the source of their values, see batch.hpp
   std::string format = "csr";  ///< batch: of its matrices
-  std::string rhs = "a_ones";
+  std::string rhs = "random";
   std::string x0 = "zero";
   std::string solver = "cg";
   std::string precond = "none";
@@ -119,7 +119,7 @@ void add_pair(OptionMap& options, const std::string& pair, const std::string& fl
 
 /// `over` laid over `under`, key by key. Options belong to the solver or preconditioner that they were
 /// written with: where `over` names another one, those of `under` are dropped.
-RawSettings laid_over(RawSettings over, RawSettings under);
+RawSettings laid_over(RawSettings over, RawSettings under, const std::string& command);
 
 /// Converts and checks everything that can be checked without the data. \throws OptionError
 Settings to_settings(const RawSettings& raw, const std::string& command);

@@ -23,6 +23,7 @@ void print_problem(const Json& report) {
   const std::string reason = product.at("reason");
   print_line("product", text_of("by ", product.at("format"), reason.empty() ? "" : " (" + reason + ")",
                                 ", ready in ", seconds_text(product.at("seconds"))));
+  for (const std::string note : report.at("notes")) print_line("  note", note);
 }
 
 void print_levels(const Json& precond) {

@@ -80,6 +80,20 @@ std::vector<Generator<Scalar, Space>> all_generators() {
   };
 }
 
+std::vector<std::string> generator_names() {
+  std::vector<std::string> names;
+  for (const auto& generator : generator_list()) names.push_back(generator.name);
+  return names;
+}
+
+/// The generator's name of `NAME:SIZE...`, as it is listed where it is known.
+std::string parse_name(const std::string& text) {
+  const std::string name = text.substr(0, text.find_first_of(":,"));
+  const auto names = generator_names();
+  const std::string* found = find_name(name, names);
+  return found ? *found : name;
+}
+
 struct Spec {
   std::string name;
   std::string size;
@@ -91,7 +105,7 @@ Spec parse_spec(const std::string& text) {
   Spec spec;
   std::size_t end = std::min(text.find(','), text.size());
   const std::size_t colon = std::min(text.find(':'), end);
-  spec.name = text.substr(0, colon);
+  spec.name = parse_name(text);
   if (colon < end) spec.size = text.substr(colon + 1, end - colon - 1);
   while (end < text.size()) {
     const std::size_t begin = end + 1;
@@ -124,14 +138,6 @@ std::int64_t parse_size(const Spec& spec) {
 }  // namespace
 
 #if !defined(PREKOND_ONLY_SINGLE)
-namespace {
-
-std::string parse_name(const std::string& text) {
-  return text.substr(0, text.find_first_of(":,"));
-}
-
-}  // namespace
-
 std::vector<GeneratorInfo> generator_list() {
   std::vector<GeneratorInfo> list;
   for (const auto& generator : all_generators<double, Kokkos::DefaultExecutionSpace>())
@@ -159,10 +165,8 @@ Generator<Scalar, Space> real_generator(const Spec& spec) {
     if (generator.info.name == spec.name) return generator;
   if (generates_complex(spec.name))
     throw OptionError("generator '" + spec.name + "' makes complex matrices; a real one is wanted here");
-  std::vector<std::string> names;
-  for (const auto& generator : generator_list()) names.push_back(generator.name);
-  throw OptionError("no generator is called '" + spec.name + "'; did you mean '" +
-                    nearest_word(spec.name, names) + "'?");
+  throw OptionError("no generator is called '" + spec.name + "'" +
+                    did_you_mean(spec.name, generator_names()));
 }
 
 /// The same matrix in complex scalars.

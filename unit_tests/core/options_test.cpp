@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <sstream>
 
 namespace prekond::testing {
 namespace {
@@ -180,7 +181,25 @@ TEST(OptionsTest, AnUnknownNameIsRefusedAndTheNearestNamed) {
             "'toy' has no option 'inner.shift'; did you mean 'local.inner.shift'?");
   EXPECT_THAT(refused({{"fill", std::int64_t(1)}}), HasSubstr("has no option 'fill'"));
   EXPECT_THAT(refused({{"", true}}), HasSubstr("has no option ''"));
-  EXPECT_THAT(refused({{"Steps", std::int64_t(1)}}), HasSubstr("'steps'"));
+  EXPECT_EQ(refused({{"local", std::int64_t(1)}}),
+            "'toy' has no option 'local'; did you mean 'local.fill', 'local.inner.shift' or 'local.exact'?")
+      << "all members of a group";
+  EXPECT_EQ(refused({{"lokal", std::int64_t(1)}}),
+            "'toy' has no option 'lokal'; did you mean 'local.fill', 'local.inner.shift' or 'local.exact'?");
+}
+
+TEST(OptionsTest, NamesAndWordsAreTakenWithoutRegardToCase) {
+  ToyOptions options;
+  set(options, {{"Steps", std::int64_t(1)},
+                {"LOCAL.Inner.SHIFT", 0.5},
+                {"mode", std::string("FAST")},
+                {"Flag", std::string("True")}});
+  EXPECT_EQ(options.steps, 1);
+  EXPECT_EQ(options.mode, Mode::fast);
+  EXPECT_TRUE(options.flag);
+  EXPECT_EQ(options.local.inner.shift, 0.5);
+  EXPECT_EQ(refused({{"steps", std::int64_t(1)}, {"STEPS", std::int64_t(2)}}),
+            "options 'STEPS' and 'steps' are names of the option 'steps'; give one of them");
 }
 
 struct RenamedOptions {
@@ -236,7 +255,7 @@ TEST(OptionsTest, AWrongTypeIsRefused) {
       {{{"flag", 0.0}}, "option 'flag' takes true or false, not '0'"},
       {{{"flag", text("yes")}}, "option 'flag' takes true or false, not 'yes'"},
       {{{"mode", std::int64_t(0)}}, "option 'mode' is one of fast | safe | both, not '0'"},
-      {{{"mode", text("Fast")}}, "option 'mode' is one of fast | safe | both, not 'Fast'"},
+      {{{"mode", text("faster")}}, "option 'mode' is one of fast | safe | both, not 'faster'"},
       {{{"mode", text("")}}, "option 'mode' is one of fast | safe | both, not ''"},
       {{{"local.exact", text("maybe")}}, "option 'local.exact' takes true or false, not 'maybe'"},
   };
@@ -359,15 +378,87 @@ TEST(OptionsTest, ValuesAsText) {
   EXPECT_EQ(to_string(OptionValue(std::string("word"))), "word");
 }
 
-TEST(OptionsTest, NearestWordIsThatOfTheSmallestEditDistance) {
-  const std::vector<std::string> words = {"jacobi", "ilu0", "adaptive_fsai", "none"};
-  EXPECT_EQ(nearest_word("jakobi", words), "jacobi");
-  EXPECT_EQ(nearest_word("ilu", words), "ilu0");
-  EXPECT_EQ(nearest_word("lu0", words), "ilu0");
-  EXPECT_EQ(nearest_word("adaptive-fsai", words), "adaptive_fsai");
-  EXPECT_EQ(nearest_word("none", words), "none");
-  EXPECT_EQ(nearest_word("", words), "ilu0") << "of equally near words, the first";
-  EXPECT_EQ(nearest_word("anything", {}), "");
+/// The name that a word means; empty where it is none.
+std::string meant(const std::string& word, const std::vector<std::string>& names) {
+  const std::string* found = find_name(word, names);
+  return found ? *found : "";
+}
+
+TEST(NamesTest, AreFoundWithoutRegardToCaseAndToWhatStandsBetweenTheirParts) {
+  const std::vector<std::string> names = {"jacobi", "ilu0", "adaptive_fsai", "JACOBI"};
+  EXPECT_EQ(meant("jacobi", names), "jacobi");
+  EXPECT_EQ(meant("JACOBI", names), "JACOBI") << "the same word comes first";
+  EXPECT_EQ(meant("Jacobi", names), "jacobi");
+  for (const char* word : {"ILU0", "ILU(0)", "ilu-0", "Ilu_0"}) EXPECT_EQ(meant(word, names), "ilu0") << word;
+  for (const char* word : {"adaptive-fsai", "AdaptiveFSAI", "adaptive fsai"})
+    EXPECT_EQ(meant(word, names), "adaptive_fsai") << word;
+  for (const char* word : {"", "jacob", "ilu00", "adaptive.fsai"}) EXPECT_EQ(meant(word, names), "") << word;
+  EXPECT_EQ(find_name("anything", {}), nullptr);
+}
+
+TEST(NamesTest, OtherWordsForTheSameAlgorithm) {
+  using Space = Kokkos::DefaultHostExecutionSpace;
+  const auto names = registered_names(preconditioner_registry<double, Space>());
+  for (const auto& [word, name] :
+       std::vector<std::pair<std::string, std::string>>{{"multigrid", "amg"},
+                                                        {"SA-AMG", "amg"},
+                                                        {"gs", "multicolor_gs"},
+                                                        {"Gauss-Seidel", "multicolor_gs"},
+                                                        {"ssor", "multicolor_ssor"},
+                                                        {"ilu", "ilu0"},
+                                                        {"icc", "ic0"},
+                                                        {"ICHOL", "ic0"},
+                                                        {"bjacobi", "block_jacobi"},
+                                                        {"asm", "schwarz"},
+                                                        {"diagonal", "jacobi"},
+                                                        {"identity", "none"}})
+    EXPECT_EQ(meant(word, names), name) << word;
+  const auto solvers = registered_names(solver_registry<double, Space>());
+  EXPECT_EQ(meant("PCG", solvers), "cg");
+  EXPECT_EQ(meant("bcgs", solvers), "bicgstab");
+  EXPECT_EQ(meant("IDR(s)", solvers), "idr");
+  EXPECT_EQ(meant("multigrid", {"jacobi"}), "") << "a name that is not there";
+  EXPECT_THAT(synonyms_of("amg"), ::testing::Contains("multigrid"));
+  EXPECT_TRUE(synonyms_of("multigrid").empty());
+  EXPECT_EQ((create_preconditioner<double, Space>("Multigrid")->name()), "amg");
+}
+
+TEST(NamesTest, NoWordMeansTwoMethods) {
+  using Space = Kokkos::DefaultHostExecutionSpace;
+  for (const auto& names : {registered_names(preconditioner_registry<double, Space>()),
+                            registered_names(solver_registry<double, Space>())})
+    for (const auto& name : names) {
+      EXPECT_EQ(meant(name, names), name);
+      for (const auto& word : synonyms_of(name)) EXPECT_EQ(meant(word, names), name) << word;
+    }
+}
+
+TEST(NamesTest, AHintNamesTheNearest) {
+  const std::vector<std::string> names = {"jacobi", "ilu0", "iluk", "ilut", "adaptive_fsai", "none"};
+  EXPECT_EQ(did_you_mean("jakobi", names), "; did you mean 'jacobi'?");
+  EXPECT_EQ(did_you_mean("ilux", names), "; did you mean 'ilu0', 'iluk' or 'ilut'?");
+  EXPECT_EQ(did_you_mean("lu0", names), "; did you mean 'ilu0'?");
+  EXPECT_EQ(did_you_mean("ilu", names), "; did you mean 'ilu0'?") << "another word for it";
+  EXPECT_EQ(did_you_mean("FSAI", names), "; did you mean 'adaptive_fsai'?") << "a part of it";
+  EXPECT_EQ(did_you_mean("none", {"none", "some"}), "; did you mean 'some'?") << "never the same word";
+  EXPECT_EQ(did_you_mean("nine", {"none", "none", "nile"}), "; did you mean 'none' or 'nile'?");
+  EXPECT_EQ(did_you_mean("superlu", names), "; did you mean 'ilut'?") << "kin";
+  EXPECT_EQ(did_you_mean("solve", {"storage", "solve.method", "solve.sweeps", "solve.a", "solve.b"}),
+            "; did you mean 'solve.method', 'solve.sweeps', 'solve.a' or 'solve.b'?");
+  EXPECT_EQ(did_you_mean("anything", {}), "");
+}
+
+TEST(NamesTest, WordsOfPackagesAndOfMissingAlgorithmsHaveAHint) {
+  using Space = Kokkos::DefaultHostExecutionSpace;
+  const auto names = registered_names(preconditioner_registry<double, Space>());
+  for (const char* word : {"BoomerAMG", "gamg", "MueLu"})
+    EXPECT_EQ(did_you_mean(word, names), "; did you mean 'amg'?") << word;
+  EXPECT_EQ(did_you_mean("schur", names), "; did you mean 'schwarz'?");
+  EXPECT_EQ(did_you_mean("SOR", names), "; did you mean 'multicolor_gs' or 'multicolor_ssor'?");
+  EXPECT_EQ(did_you_mean("cholesky", names), "; did you mean 'ic0' or 'ict'?");
+  const auto solvers = registered_names(solver_registry<double, Space>());
+  EXPECT_EQ(did_you_mean("minres", solvers), "; did you mean 'cg' or 'gmres'?");
+  EXPECT_EQ(did_you_mean("bicg", solvers), "; did you mean 'bicgstab' or 'idr'?");
 }
 
 /// The base of the classes that the toy registry builds.
@@ -521,6 +612,123 @@ TEST(MethodOptionTest, ValuesInForceAreThoseOfTheMethodToo) {
   const OptionMap before = fields.values();
   fields.set(before, "outer");
   EXPECT_EQ(fields.values(), before);
+}
+
+TEST(MethodOptionTest, NamesOfMethodsAndOfTheirOptionsBecomeTheMainOnes) {
+  OuterOptions options;
+  const OptionFields fields = OptionFields::of(options);
+  fields.set({{"Smoother", std::string("PLAIN")}}, "outer");
+  EXPECT_EQ(options.smoother.name, "plain");
+  fields.set({{"SMOOTHER.Name", std::string("Toy")}, {"Smoother.Steps", std::int64_t(8)}}, "outer");
+  EXPECT_EQ(options.smoother.name, "toy");
+  EXPECT_THAT(options.smoother.options, UnorderedElementsAre(Pair("steps", OptionValue(std::int64_t(8)))));
+  fields.set({{"smoother", std::string("TOY")}}, "outer");
+  EXPECT_EQ(options.smoother.options.size(), 1u) << "the same method";
+}
+
+/// Two options of which only one may be set.
+struct ExclusiveOptions {
+  static constexpr const char* name = "exclusive";
+  static constexpr const char* summary = "refuses what does not go together";
+  static constexpr const char* paper = "";
+  Mode mode = Mode::fast;
+  int of_fast = 0;
+  int any = 0;
+  void resolve() const {
+    if (mode != Mode::fast && of_fast != 0) throw OptionError("of_fast is for mode = fast; leave it out");
+  }
+  Properties properties() const { return {}; }
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    visit("mode", mode, {{"fast", Mode::fast}, {"safe", Mode::safe}, {"both", Mode::both}}, "which");
+    visit("of_fast", of_fast, 0, 9, "for fast only");
+    visit("any", any, 0, 9, "for all");
+  }
+};
+struct Exclusive : Base {
+  using options_type = ExclusiveOptions;
+  explicit Exclusive(const ExclusiveOptions& o) : options(resolved(o)) {}
+  std::string text() const override {
+    return std::to_string(options.of_fast) + " " + std::to_string(options.any);
+  }
+  ExclusiveOptions options;
+};
+
+TEST(MethodOptionTest, DefaultsOfTheNestingMethodGiveWayToWhatIsSet) {
+  const Registry<Base> registry = {registry_entry<Base, Exclusive>()};
+  MethodChoice choice = {"exclusive", {}, {{"of_fast", std::int64_t(7)}, {"any", std::int64_t(2)}}};
+  const auto text = [&] { return configured(registry, choice, "gadget")->build()->text(); };
+  EXPECT_EQ(text(), "7 2");
+  choice.options = {{"any", std::int64_t(5)}};
+  EXPECT_EQ(text(), "7 5");
+  choice.options = {{"mode", std::string("safe")}};
+  EXPECT_EQ(text(), "0 2") << "of_fast was not given, so that it is left out";
+  const auto fields = [&] { return method_table(registry, "gadget").values(choice); };
+  EXPECT_EQ(fields().at("of_fast"), OptionValue(std::int64_t(0)));
+  choice.options["of_fast"] = std::int64_t(7);
+  EXPECT_EQ(message_of<OptionError>(fields), "of_fast is for mode = fast; leave it out") << "it was given";
+}
+
+/// The message with which the options are refused; empty where they are not.
+template <class Entry>
+std::string refusal(const Entry& entry, const OptionMap& options) {
+  try {
+    const auto configurator = entry.configure();
+    configurator->fields().set(options, entry.name);
+    (void)configurator->resolved();
+  } catch (const OptionError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+/// The values of a choice or a flag.
+std::vector<std::string> words_of(const OptionField& field) {
+  if (field.kind == "bool") return {"true", "false"};
+  std::vector<std::string> words;
+  std::istringstream range(field.kind == "choice" ? field.range : "");
+  for (std::string word; range >> word;)
+    if (word != "|") words.push_back(word);
+  return words;
+}
+
+TEST(MethodOptionTest, EachChoiceOfANestedMethodGoesWithTheDefaultsOfTheNestingOne) {
+  using Space = Kokkos::DefaultHostExecutionSpace;
+  const auto& registry = preconditioner_registry<double, Space>();
+  int pairs = 0;
+  for (const auto& outer : registry) {
+    const auto configurator = outer.configure();
+    for (const auto& nested : configurator->fields().list()) {
+      if (nested.kind != "method") continue;
+      const auto inner = std::find_if(registry.begin(), registry.end(), [&](const auto& entry) {
+        return entry.name == to_string(nested.get());
+      });
+      if (inner == registry.end()) continue;  // the dense inverse, which has no defaults of the outer method
+      for (const auto& option : inner->configure()->fields().list())
+        for (const std::string& word : words_of(option)) {
+          ++pairs;
+          const std::string alone = refusal(*inner, {{option.name, word}});
+          const std::string within = refusal(outer, {{nested.name + "." + option.name, word}});
+          EXPECT_EQ(within.empty(), alone.empty())
+              << outer.name << ' ' << nested.name << '.' << option.name << '=' << word << ": " << within;
+        }
+    }
+  }
+  EXPECT_GT(pairs, 20);
+}
+
+/// An alias is the method with other defaults: these must not exclude an option either.
+TEST(RegistryTest, EachChoiceOfAnAliasGoesWithItsPreset) {
+  using Space = Kokkos::DefaultHostExecutionSpace;
+  const auto& registry = preconditioner_registry<double, Space>();
+  for (const auto& alias : registry) {
+    if (alias.alias_of.empty()) continue;
+    const auto& main = find_registered(registry, alias.alias_of, "preconditioner");
+    for (const auto& option : alias.configure()->fields().list())
+      for (const std::string& word : words_of(option))
+        EXPECT_EQ(refusal(alias, {{option.name, word}}).empty(), refusal(main, {{option.name, word}}).empty())
+            << alias.name << ' ' << option.name << '=' << word;
+  }
 }
 
 TEST(MethodOptionTest, ErrorsNameTheNearestKeyOfTheRightMethod) {

@@ -159,6 +159,9 @@ const std::vector<ConfigCase> values = {
 };
 
 const std::vector<ConfigCase> texts = {
+    {"byte_order_mark", "\xef\xbb\xbf{\"slver\": 1}", {"c.json:1:2: 'solve' has no key 'slver'"}},
+    {"carriage_returns", "{\r\"rtol\": 1,\r  \"slver\": 1}", {"c.json:3:3: 'solve' has no key 'slver'"}},
+    {"utf_16", "\xff\xfe{", {"c.json: is UTF-16 text; convert it with 'iconv"}},
     {"empty", "", {"c.json:1:1: not valid JSON"}},
     {"array", "\n [1]", {"c.json:2:2: a config file holds one JSON object"}},
     {"number", "7", {"c.json:1:1: a config file holds one JSON object"}},

@@ -100,6 +100,7 @@ class DriverTest : public ::testing::Test {
     write("vector2.mtx", vector + "2 1\n1\n2\n");
     write("vector3.mtx", vector + "3 1\n1\n2\n3\n");
     write("zero2.mtx", vector + "2 1\n0\n0\n");
+    write("first2.mtx", vector + "2 1\n1\n0\n");
     write("unknown_key.json", R"({"generate": "poisson2d:5", "slver": "cg"})");
     write("malformed.json", "{\"generate\": \"poisson2d:5\",\n \"rtol\": }");
     write("bad_type.json", R"({"generate": "poisson2d:5", "rtol": [1]})");

@@ -16,7 +16,9 @@
 namespace prekond::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 // ------------------------------------------------------------------------------------------------ errors
@@ -96,6 +98,18 @@ const std::vector<ErrorCase> command_line_errors = {
     {"missing_value", {"solve", "spd.mtx", "--rtol"}, 2, {"--rtol"}},
     {"unknown_solver", {"solve", "spd.mtx", "--solver", "gg"}, 2, {"'gg'", "'cg'"}},
     {"unknown_solver_option", {"solve", "spd.mtx", "-s", "restart=3"}, 2, {"'restart'"}},
+    {"preconditioner_of_a_package",
+     {"solve", "spd.mtx", "--precond", "boomeramg"},
+     2,
+     {"there is no preconditioner 'boomeramg'; did you mean 'amg'?"}},
+    {"group_of_options",
+     {"solve", "spd.mtx", "--precond", "ilu0", "-p", "solve=jacobi"},
+     2,
+     {"'ilu0' has no option 'solve'; did you mean 'solve.method', "}},
+    {"precond_of_reals",
+     {"solve", "complex_general.mtx", "--solver", "gmres", "--precond", "ILU"},
+     2,
+     {"'ilu0' takes real matrices", "is one of none, jacobi, fsai, "}},
     {"unknown_preconditioner", {"solve", "spd.mtx", "--precond", "jacoby"}, 2, {"'jacoby'", "'jacobi'"}},
     {"unknown_precond_option",
      {"solve", "spd.mtx", "--precond", "adaptive_fsai", "-p", "max_step=3"},
@@ -233,13 +247,13 @@ const std::vector<ErrorCase> solve_errors = {
      4,
      {"--max-iters"}},
     {"indefinite", {"solve", "indefinite.mtx", "--rhs", "random"}, 5, {"breakdown_not_spd"}},
-    {"overflow", {"solve", "huge_values.mtx"}, 5, {"not finite"}},
+    {"overflow", {"solve", "huge_values.mtx", "--rhs", "a_ones"}, 5, {"not finite"}},
     {"bicgstab_breakdown",
      {"solve", "skew.mtx", "--rhs", "ones", "--solver", "bicgstab"},
      5,
      {"bicgstab broke down", "breakdown_omega", "gmres"}},
     {"gmres_breakdown",
-     {"solve", "nilpotent.mtx", "--rhs", "vector2.mtx", "--solver", "gmres"},
+     {"solve", "nilpotent.mtx", "--rhs", "first2.mtx", "--solver", "gmres"},
      5,
      {"breakdown_arnoldi", "singular"}},
     {"idr_max_iters",
@@ -296,7 +310,113 @@ TEST_F(DriverTest, HelpAndVersion) {
   }
 }
 
+// ------------------------------------------------------------------------------------------------ names
+
+TEST_F(DriverTest, NamesAreTakenWithoutRegardToCaseAndByOtherWords) {
+  for (const char* precond : {"AMG", "Multigrid", "sa-amg"}) {
+    const Json report = report_of({"solve", "--generate", "Poisson2D:9", "--solver", "PCG", "--precond",
+                                   precond, "-p", "Smoother.KIND=Fourth", "PRE-SWEEPS=2", "post_sweeps=2",
+                                   "--rhs", "A_Ones", "--order", "RCM"});
+    EXPECT_EQ(report["preconditioner"]["name"], "amg") << precond;
+    EXPECT_EQ(report["preconditioner"]["options"]["smoother.kind"], "fourth");
+    EXPECT_EQ(report["preconditioner"]["options"]["pre_sweeps"], 2);
+    EXPECT_EQ(report["solver"]["name"], "cg");
+    EXPECT_EQ(report["rhs"], "a_ones");
+    EXPECT_EQ(report["order"]["name"], "rcm");
+  }
+  write("names.json",
+        R"({"Generate": "poisson2d:6", "Precond": "gs", "precond-options": {"Direction": "SYMMETRIC"}})");
+  const Json report = report_of({"solve", "--config", "names.json", "--precond", "Gauss-Seidel"});
+  EXPECT_EQ(report["preconditioner"]["name"], "multicolor_gs");
+  EXPECT_EQ(report["preconditioner"]["options"]["direction"], "symmetric")
+      << "the same method keeps its options";
+  const Json rows = report_of({"compare", "spd.mtx", "--precond", "Diagonal,ICC:Shift=0"});
+  EXPECT_EQ(rows[0]["preconditioner"]["name"], "jacobi");
+  EXPECT_EQ(rows[1]["preconditioner"]["name"], "ic0");
+  const Json batch =
+      report_of({"batch", "--generate", "tridiagonal:9,batch=2", "--solver", "BCGS", "--precond", "ILU"});
+  EXPECT_EQ(batch["preconditioner"]["name"], "ilu0");
+  EXPECT_EQ(batch["solver"]["name"], "bicgstab");
+  EXPECT_THAT(run({"list", "Preconditioners", "multigrid"}).out,
+              AllOf(StartsWith("amg: "), HasSubstr("also called multigrid, ")));
+}
+
+/// Defaults of the nesting method exclude nothing that the user sets of the nested one.
+TEST_F(DriverTest, OptionsOfANestedMethod) {
+  for (const char* kind : {"first", "fourth", "fourth_optimized", "least_squares", "neumann"}) {
+    const Json report = report_of({"solve", "--generate", "poisson3d:8", "--precond", "amg", "-p",
+                                   std::string("smoother.kind=") + kind});
+    EXPECT_EQ(report["preconditioner"]["options"]["smoother.degree"], 2) << kind;
+    EXPECT_EQ(report["preconditioner"]["options"]["smoother.eigenvalue_ratio"],
+              std::string("first") == kind ? 7 : 30);
+  }
+  const Result given = run({"solve", "--generate", "poisson3d:8", "--precond", "amg", "-p",
+                            "smoother.kind=fourth", "smoother.eigenvalue_ratio=5"});
+  EXPECT_EQ(given.code, 2);
+  EXPECT_THAT(given.err, HasSubstr("leave it out"));
+}
+
 // ------------------------------------------------------------------------------------------------ solve
+
+/// A row without entries, or with zeros only.
+TEST_F(DriverTest, AnEmptyRow) {
+  std::string text = "%%MatrixMarket matrix coordinate real general\n30 30 30\n18 18 0\n";
+  for (int i = 1; i <= 30; ++i)
+    if (i != 18) text += std::to_string(i) + " " + std::to_string(i) + " 2\n";
+  write("zero_row.mtx", text);
+  write("empty_row.mtx", text.replace(text.find("30 30 30"), 8, "30 30 29").erase(text.find("18 18 0"), 8));
+  for (const std::string matrix : {"zero_row.mtx", "empty_row.mtx"}) {
+    for (const std::string precond : {"none", "jacobi", "ilu0", "amg", "adaptive_fsai"})
+      for (const std::string solver : {"cg", "gmres"}) {
+        const Result result = run({"solve", matrix, "--precond", precond, "--solver", solver});
+        if (result.code == 2) continue;  // a nonsymmetric preconditioner for cg
+        EXPECT_EQ(result.code, 3) << precond << solver;
+        EXPECT_THAT(result.err, HasSubstr(matrix + ": row 18 of A is empty: A is singular"));
+      }
+    EXPECT_THAT(run({"info", matrix}).out, HasSubstr("row 18 of A is empty: A is singular"));
+    // b = A 1 is zero there, as A x is.
+    const Json report =
+        report_of({"solve", matrix, "--rhs", "a_ones", "--solver", "gmres", "--precond", "jacobi"});
+    EXPECT_EQ(report["solver"]["converged"], true);
+    EXPECT_THAT(report["notes"][0].get<std::string>(), StartsWith("row 18 of A is empty: A is singular"));
+    EXPECT_EQ(run({"compare", matrix, "--precond", "none,jacobi"}).code, 3);
+  }
+  EXPECT_THAT(run({"info", "spd.mtx"}).out, Not(HasSubstr("is empty")));
+}
+
+/// A graph Laplacian on a path of n nodes, or of two paths: A 1 = 0.
+std::string laplacian(int n, int nodes_of_first) {
+  std::string entries;
+  int count = 0;
+  for (int i = 1; i <= n; ++i) {
+    const bool has_before = i > 1 && i != nodes_of_first + 1, has_next = i < n && i != nodes_of_first;
+    entries += std::to_string(i) + " " + std::to_string(i) + (has_before && has_next ? " 0.2\n" : " 0.1\n");
+    ++count;
+    if (!has_before) continue;
+    entries += std::to_string(i) + " " + std::to_string(i - 1) + " -0.1\n";
+    ++count;
+  }
+  return "%%MatrixMarket matrix coordinate real symmetric\n" + std::to_string(n) + " " + std::to_string(n) +
+         " " + std::to_string(count) + "\n" + entries;
+}
+
+TEST_F(DriverTest, TheDefaultRightHandSideIsRandomAndInTheRangeOfASingularMatrix) {
+  EXPECT_EQ(report_of({"solve", "spd.mtx"})["rhs"], "random");
+  EXPECT_TRUE(report_of({"solve", "spd.mtx"})["notes"].empty());
+  for (const int nodes_of_first : {40, 13}) {
+    write("neumann.mtx", laplacian(40, nodes_of_first));
+    for (const std::string precond : {"none", "jacobi", "ic0"}) {
+      const Json report = report_of({"solve", "neumann.mtx", "--precond", precond, "--rtol", "1e-8"});
+      EXPECT_LE(report["solver"]["true_relative_residual"].get<double>(), 1e-8) << precond << nodes_of_first;
+      EXPECT_GT(report["solver"]["iterations"], 0) << "b is not zero";
+      EXPECT_THAT(report["notes"][0].get<std::string>(), HasSubstr("rows of A sum to zero: A is singular"));
+    }
+  }
+  const Json same = report_of({"solve", "neumann.mtx", "--rhs", "random", "--rtol", "1e-8"});
+  EXPECT_EQ(same["solver"]["true_relative_residual"],
+            report_of({"solve", "neumann.mtx", "--rtol", "1e-8"})["solver"]["true_relative_residual"]);
+  EXPECT_TRUE(report_of({"solve", "neumann.mtx", "--rhs", "a_ones"})["notes"].empty());
+}
 
 TEST_F(DriverTest, EveryRhsAndInitialVector) {
   ASSERT_EQ(run({"generate", "poisson2d:20", "-o", "poisson.mtx"}).code, 0);
@@ -576,7 +696,8 @@ TEST_F(DriverTest, FailuresAreReported) {
 }
 
 TEST_F(DriverTest, OverflowIsNullInTheReportAndNoSolution) {
-  const Json report = report_of({"solve", "huge_values.mtx", "--solution", "never.mtx"}, 5);
+  const Json report =
+      report_of({"solve", "huge_values.mtx", "--rhs", "a_ones", "--solution", "never.mtx"}, 5);
   EXPECT_EQ(report["solver"]["reason"], "nan");
   EXPECT_EQ(report["solver"]["converged"], false);
   EXPECT_TRUE(report["solver"]["true_relative_residual"].is_null());

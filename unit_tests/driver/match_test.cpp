@@ -182,9 +182,10 @@ TEST_F(MatchTest, RowsOfMessagesAndReports) {
   // Row 3, from 1, is empty, so that no matching has it; rows 2 and 4 change places.
   write("moved.mtx",
         "%%MatrixMarket matrix coordinate real general\n5 5 5\n1 1 1\n2 4 1\n4 2 1\n5 5 1\n1 5 1e-3\n");
+  write("b.mtx", "%%MatrixMarket matrix array real general\n5 1\n1\n1\n0\n1\n1\n");
   for (const std::string order : {"none", "random", "rcm"}) {
     const Result result = run({"solve", "moved.mtx", "--solver", "gmres", "--precond", "jacobi", "--match",
-                               "--rhs", "ones", "--order", order, "--report", "r.json"});
+                               "--rhs", "b.mtx", "--order", order, "--report", "r.json"});
     const Json report = Json::parse(read_file(file("r.json")));
     EXPECT_EQ(report["match"]["rank"], 4);
     ASSERT_EQ(report["preconditioner"]["breakdowns"]["count"], 1) << result.out;

@@ -527,7 +527,8 @@ TYPED_TEST(BlockJacobiTest, OptionsThatMeanNothingAreRefused) {
   const auto refusal = [](const OptionMap& options) {
     return message_of<OptionError>([&] { made_block_jacobi<double, TypeParam>(options); });
   };
-  EXPECT_THAT(refusal(local_is("ilu")), HasSubstr("there is no local method 'ilu'; did you mean 'ilu0'?"));
+  EXPECT_THAT(refusal(local_is("dens")), HasSubstr("there is no local method 'dens'; did you mean 'dense'?"));
+  EXPECT_EQ((made_block_jacobi<double, TypeParam>(local_is("ILU"))->options().local.name), "ilu0");
   EXPECT_THAT(refusal(local_is("ilut", {{"local.ta", 0.1}})),
               HasSubstr("'ilut' has no option 'ta'; did you mean 'tau'?"));
   EXPECT_THAT(refusal(local_is("ilut", {{"local.tau", -1.0}})), HasSubstr("out of its range"));

@@ -83,9 +83,10 @@ class Preconditioner
 
   /// `matrix` may be null: then `setMatrix` gives it. \throws OptionError for a name that is not registered
   explicit Preconditioner(const std::string& name, Teuchos::RCP<const row_matrix_type> matrix = Teuchos::null)
-      : m_name(name),
+      : m_name(
+            find_registered(preconditioner_registry<scalar_type, space_type>(), name, "preconditioner").name),
         m_configurator(
-            find_registered(preconditioner_registry<scalar_type, space_type>(), name, "preconditioner")
+            find_registered(preconditioner_registry<scalar_type, space_type>(), m_name, "preconditioner")
                 .configure()),
         m_matrix(std::move(matrix)) {
     for (const OptionField& field : m_configurator->fields().list())

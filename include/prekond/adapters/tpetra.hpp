@@ -196,7 +196,7 @@ class OperatorView : public Operator<Scalar, typename Node::execution_space> {
 /// the matrix, sees its new values, and keeps as many vectors over the column map as it was applied to at
 /// once; not to be applied by two threads at once.
 ///
-/// Source: Ma, Cai (2021), section 3.2, the products MDP and ODP.
+/// Source: Ma, Hu, Yuan, Liu, Math. Probl. Eng. 2021, 6613230, section 3.2, the products MDP and ODP.
 template <class Scalar, class LocalOrdinal, class GlobalOrdinal, class Node>
 class MatrixOperator : public Operator<Scalar, typename Node::execution_space> {
  public:

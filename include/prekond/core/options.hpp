@@ -45,6 +45,8 @@ struct OptionField {
 struct MethodChoice {
   std::string name;
   OptionMap options;
+  /// Options of this method that the user has not set, each in force where it goes with those that are.
+  OptionMap defaults = {};
 };
 
 /// The methods that an option may name. `method_table` (core/registry.hpp) makes it from a registry.
@@ -115,7 +117,8 @@ class OptionFields {
   }
 
   /// A method with options of its own: NAME sets which, NAME.KEY an option of it. As a sublist or JSON object
-  /// it is {"name": which, KEY: ...}. Where the name changes, the options of the one before are dropped.
+  /// it is {"name": which, KEY: ...}. Where the name changes, the options and defaults of the one before are
+  /// dropped.
   void method(const std::string& name, MethodChoice& value, const MethodTable& table, const std::string& doc);
 
   /// Adds the fields of another struct, so that both are set together or not at all.
@@ -130,7 +133,7 @@ class OptionFields {
   bool knows(const std::string& name) const;
 
   /// Sets all the named options, or none. Text is converted to the field's type. First the methods are
-  /// chosen, then their options are looked up.
+  /// chosen, then their options are looked up. Names, and values that are words, are found as by `find_name`.
   /// \throws OptionError for an unknown name (naming the nearest), a wrong type, a value out of range, or two
   /// names of the same option
   void set(const OptionMap& values, const std::string& owner) const;
@@ -171,7 +174,16 @@ Options resolved(Options options) {
 /// An option value as text: what --help and the printed configuration show.
 std::string to_string(const OptionValue& value);
 
-/// The word of `words` with the smallest edit distance to `word`; empty where there is none.
-std::string nearest_word(const std::string& word, const std::vector<std::string>& words);
+/// The one of `names` that `word` means: the same word, the same but for case and for '-', '_', blanks and
+/// parentheses ("ILU(0)" is ilu0), or another word for the same algorithm (src/core/synonyms.cpp). Null where
+/// there is none. `names` has to outlive the result.
+const std::string* find_name(const std::string& word, const std::vector<std::string>& names);
+
+/// Other words for the algorithm of this name, which `find_name` takes for it.
+std::vector<std::string> synonyms_of(const std::string& name);
+
+/// "; did you mean 'a', 'b' or 'c'?" with the names nearest to a word that is none of them, by kin or by
+/// letters; empty where there are no names.
+std::string did_you_mean(const std::string& word, const std::vector<std::string>& names);
 
 }  // namespace prekond

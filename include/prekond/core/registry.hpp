@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace prekond {
@@ -87,42 +88,66 @@ RegistryEntry<Base> registry_alias(const std::string& name, const std::string& s
 template <class Base>
 using Registry = std::vector<RegistryEntry<Base>>;
 
-/// The entry of a main name or an alias. \throws OptionError for an unknown name; it names the nearest one
-/// and lists all
+template <class Base>
+std::vector<std::string> registered_names(const Registry<Base>& registry) {
+  std::vector<std::string> names;
+  for (const auto& entry : registry) names.push_back(entry.name);
+  return names;
+}
+
+/// The entry of a main name or an alias, found as by `find_name`. \throws OptionError for an unknown name; it
+/// names the nearest ones and lists all
 template <class Base>
 const RegistryEntry<Base>& find_registered(const Registry<Base>& registry, const std::string& name,
                                            const std::string& kind) {
-  std::vector<std::string> names;
-  for (const auto& entry : registry) {
-    if (entry.name == name) return entry;
-    names.push_back(entry.name);
-  }
+  const std::vector<std::string> names = registered_names(registry);
+  if (const std::string* found = find_name(name, names))
+    return registry[static_cast<std::size_t>(found - names.data())];
   std::string all;
   for (const auto& known : names) all += (all.empty() ? "" : ", ") + known;
-  throw OptionError("there is no " + kind + " '" + name + "'; did you mean '" + nearest_word(name, names) +
-                    "'? (" + all + ")");
+  throw OptionError("there is no " + kind + " '" + name + "'" + did_you_mean(name, names) + " (" + all + ")");
+}
+
+/// The chosen method with its options, and with those of its defaults that go with them.
+/// \throws OptionError for an unknown name or option, or a value out of range
+template <class Base>
+std::unique_ptr<Configurator<Base>> configured(const Registry<Base>& registry, const MethodChoice& choice,
+                                               const std::string& kind) {
+  const auto& entry = find_registered(registry, choice.name, kind);
+  const auto with = [&](const OptionMap& options) {
+    auto configurator = entry.configure();
+    configurator->fields().set(options, entry.name);
+    return configurator;
+  };
+  auto result = with(choice.options);
+  OptionMap options = choice.options;
+  for (const auto& preset : choice.defaults) {
+    OptionMap more = options;
+    more.insert(preset);
+    try {
+      auto next = with(more);
+      (void)next->resolved();
+      result = std::move(next);
+      options = more;
+    } catch (const OptionError&) {  // the user has set what excludes this default
+    }
+  }
+  return result;
 }
 
 /// Builds an algorithm by name. \throws OptionError for an unknown name or option, or a value out of range
 template <class Base>
 std::unique_ptr<Base> create(const Registry<Base>& registry, const std::string& kind, const std::string& name,
                              const OptionMap& options) {
-  auto configurator = find_registered(registry, name, kind).configure();
-  configurator->fields().set(options, name);
-  return configurator->build();
+  return configured(registry, {name, options}, kind)->build();
 }
 
 /// The methods of a registry, for an option that chooses one of them (`OptionFields::method`).
 template <class Base>
 MethodTable method_table(const Registry<Base>& registry, const std::string& kind) {
-  MethodTable table;
-  for (const auto& entry : registry) table.names.push_back(entry.name);
-  table.values = [registry, kind](const MethodChoice& choice) {
-    const auto configurator = find_registered(registry, choice.name, kind).configure();
-    configurator->fields().set(choice.options, choice.name);
-    return configurator->resolved()->fields().values();
-  };
-  return table;
+  return {registered_names(registry), [registry, kind](const MethodChoice& choice) {
+            return configured(registry, choice, kind)->resolved()->fields().values();
+          }};
 }
 
 }  // namespace prekond

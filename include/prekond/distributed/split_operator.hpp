@@ -32,7 +32,7 @@ struct NumberPart {
 /// remote vectors as it was applied to at once; the matrix itself has to outlive it. Not to be applied by two
 /// threads at once. D in any format, by `make_own`.
 ///
-/// Source: Ma, Cai (2021), section 3.2, the products MDP and ODP.
+/// Source: Ma, Hu, Yuan, Liu, Math. Probl. Eng. 2021, 6613230, section 3.2, the products MDP and ODP.
 template <class Scalar, class Space>
 class SplitOperator : public Operator<Scalar, Space> {
  public:

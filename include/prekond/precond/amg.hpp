@@ -51,7 +51,7 @@ struct AmgOptions {
   int max_levels = 25;
   int coarse_size = 256;
   MethodChoice smoother = {
-      "chebyshev", {{"degree", OptionValue(std::int64_t(2))}, {"eigenvalue_ratio", OptionValue(7.0)}}};
+      "chebyshev", {}, {{"degree", OptionValue(std::int64_t(2))}, {"eigenvalue_ratio", OptionValue(7.0)}}};
   double smoother_damping = 0;
   int pre_sweeps = 1;
   int post_sweeps = 1;

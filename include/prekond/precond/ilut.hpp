@@ -75,8 +75,8 @@ struct IlutOptions : FactorOptions {
 /// up to 256 MiB for rows in global memory; then 8 bytes an entry in addition to its value, and what the
 /// solves keep. Every numeric phase finds the pattern anew. Columns >= num_rows (of other ranks) are skipped.
 /// For real scalars. Breakdown: a row whose pivot PivotPolicy refuses, or with entries that are not finite,
-/// loses all of L and U except the diagonal, |a_ii|; ICT loses its row of U. Where no `shift` is given A +
-/// alpha diag|A| is then factored, as by IncompleteFactorization. \throws InputError, of kind `ic`, for a
+/// loses all of L and U except the diagonal, a_ii; ICT loses its row of U. Where no `shift` is given A +
+/// alpha diag(A) is then factored, as by IncompleteFactorization. \throws InputError, of kind `ic`, for a
 /// pattern that is not symmetric Source: Saad, Numer. Linear Algebra Appl. 1 (1994); Saad, Iterative Methods
 /// for Sparse Linear Systems, 2nd ed., section 10.4; shifts: Manteuffel, Math. Comp. 34 (1980).
 template <class Scalar, class Space>

@@ -261,7 +261,7 @@ struct MulticolorIlu0Options : MulticolorOptions {
 ///
 /// Breakdown: a row whose pivot is not above the root of the precision's epsilon times its diagonal entry (in
 /// size for `ilu`, with sign for `ic`), or with entries that are not finite, loses all of L and U but the
-/// diagonal, |a_ii|. The report counts such rows, and has the first one's pivot relative to the diagonal
+/// diagonal, a_ii. The report counts such rows, and has the first one's pivot relative to the diagonal
 /// entry.
 ///
 /// \throws InputError for a diagonal entry that is missing or not positive, with kind ic

@@ -404,6 +404,10 @@ Kokkos::View<Scalar*, Kokkos::LayoutLeft, Kokkos::HostSpace> read_vector_market(
   impl::MarketInput input(path, impl::share_block_size);
   const impl::MarketHeader& header = input.header;
   impl::check_vector_header(path, header, expected_length);
+  if (header.numbers_of_value == 2 && !is_complex<Scalar>)
+    impl::fail_in_file(path, 1,
+                       "the vector is complex, and a real one is wanted, as for a real matrix: give its "
+                       "real part, or give the matrix the field 'complex' too");
   auto share = impl::read_whole<Scalar>(input);
   const std::int64_t length = header.num_rows * header.num_cols;
   const std::int64_t entry_size = sizeof(impl::MarketEntry<Scalar>), size = sizeof(Scalar);

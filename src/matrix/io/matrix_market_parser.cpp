@@ -11,6 +11,7 @@
 #include <limits>
 #include <utility>
 
+#include "foreign_file.hpp"
 #include "text_input.hpp"
 
 namespace prekond::impl {
@@ -82,6 +83,12 @@ bool is_large(std::string_view number) {
   return std::abs(value) > 1;
 }
 
+/// Fortran leaves the letter out before an exponent of three digits, as in "1.5-100".
+bool is_exponent_of_three_digits(std::string_view number, std::size_t sign) {
+  return (number[sign] == '-' || number[sign] == '+') && number.size() == sign + 4 &&
+         number.substr(0, sign).find_first_of("eE") == number.npos && number.find('.') < sign;
+}
+
 /// The real number in all of `word`: decimal, with an optional '+' and with e, E, d or D before the exponent.
 /// A number that is too small for `Real` becomes zero.
 template <class Real>
@@ -96,9 +103,13 @@ Real parse_real(std::string_view word) {
     // Fortran's exponent of double precision is rare, so it may cost a copy.
     number = copy = std::string(number).replace(used, 1, "e");
     result = parse();
+  } else if (used < number.size() && is_exponent_of_three_digits(number, used)) {
+    number = copy = std::string(number).insert(used, "e");
+    result = parse();
   }
   if (result.ec == std::errc::invalid_argument || result.ptr != number.data() + number.size())
-    refuse(in_quotes(word), " is not a number");
+    refuse(in_quotes(word), " is not a number",
+           word.find(',') == word.npos ? "" : ": one has a decimal point, and blanks follow it, no commas");
   if (result.ec == std::errc::result_out_of_range) {
     if (!is_large(number)) return number[0] == '-' ? -Real(0) : Real(0);
     refuse("the number ", in_quotes(word), " is too large for ", sizeof(Real) == 4 ? "single" : "double",
@@ -108,20 +119,33 @@ Real parse_real(std::string_view word) {
   return value;
 }
 
+/// Has the line two or three numbers, and nothing else?
+bool is_entry(std::string_view line) {
+  const bool has_place = parse_whole(take_word(line)) && parse_whole(take_word(line));
+  return has_place && line.find_first_not_of("0123456789.+-eEdD \t\r") == line.npos;
+}
+
 MarketHeader parse_banner(std::string_view line) {
   const std::string_view whole = line;
+  const bool is_spaced = line.substr(first_of_data(line)).starts_with("%% ");
+  if (is_spaced) line.remove_prefix(first_of_data(line) + 2);
   std::array<std::string, 5> words;
   for (std::string& word : words) {
     word = take_word(line);
     for (char& c : word)
       if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   }
-  const auto& [banner, object, format, field, symmetry] = words;
+  auto& [banner, object, format, field, symmetry] = words;
+  if (field == "unsigned-integer") field = "integer";
   const auto is_in = [](const std::string& word, std::initializer_list<const char*> known) {
     return std::find(known.begin(), known.end(), word) != known.end();
   };
-  if (banner != "%%matrixmarket")
-    refuse("not a Matrix Market file: it begins with ", in_quotes(whole), " instead of '%%MatrixMarket'");
+  if (banner != (is_spaced ? "matrixmarket" : "%%matrixmarket"))
+    refuse("not a Matrix Market file: it begins with ", in_quotes(whole), " instead of '%%MatrixMarket'",
+           is_entry(whole)
+               ? "; if each line is ROW COLUMN VALUE, from 1 on, put the line '%%MatrixMarket matrix "
+                 "coordinate real general' and one with ROWS COLUMNS ENTRIES before them"
+               : "");
   if (object != "matrix") refuse("holds the object ", in_quotes(object), "; only 'matrix' can be read");
   if (!is_in(format, {"coordinate", "array"}))
     refuse("unknown format ", in_quotes(format), ": it is 'coordinate' or 'array'");
@@ -270,10 +294,12 @@ void MarketSectionFacts::append(const MarketSectionFacts& next) {
 MarketHeader read_header(TextInput& text) {
   MarketHeader header;
   std::int64_t line_number = 0;
+  const std::string foreign = foreign_file(text.path(), text.head(), text.compressed());
+  if (!foreign.empty()) fail_in_file(text.path(), 0, foreign);
   while (const auto line = text.next_line()) {
     try {
-      const bool has_data = holds_data(*line, ++line_number > 1);
-      if (line_number == 1) {
+      const bool has_banner = !header.format.empty(), has_data = holds_data(*line, ++line_number > 1);
+      if (!has_banner && first_of_data(*line) < line->size()) {
         header = parse_banner(*line);
       } else if (has_data) {
         parse_size_line(*line, header);

@@ -27,6 +27,14 @@ std::FILE* open_file(const std::string& path) {
   return file;
 }
 
+/// Ends lines that end in CR by LF. The last byte stays: its LF may follow.
+void end_lines_by_lf(char* begin, const char* end) {
+  while (auto* cr = static_cast<char*>(std::memchr(begin, '\r', static_cast<std::size_t>(end - begin)))) {
+    begin = cr + 1;
+    if (begin != end && *begin != '\n') *cr = '\n';
+  }
+}
+
 }  // namespace
 
 std::string_view take_line(std::string_view& text) {
@@ -159,12 +167,13 @@ std::size_t TextInput::read(char* to, std::size_t bytes) {
 /// Appends text until it has a whole line, or a line that whoever reads it refuses as too long.
 std::string TextInput::read_block(std::string text) {
   for (;;) {
-    const std::size_t old_size = text.size();
+    const std::size_t old_size = text.size(), first_new = old_size - (old_size > 0 ? 1 : 0);
     text.resize(old_size + m_block_size);
     const std::size_t got = read(text.data() + old_size, m_block_size);
     m_at_end = got < m_block_size;
     text.resize(old_size + got);
-    if (m_at_end || text.find('\n', old_size) != text.npos || !length_error(text).empty()) return text;
+    end_lines_by_lf(text.data() + first_new, text.data() + text.size());
+    if (m_at_end || text.find('\n', first_new) != text.npos || !length_error(text).empty()) return text;
   }
 }
 
@@ -177,10 +186,19 @@ std::string_view TextInput::next() {
   if (!m_reading.valid()) return {};
   m_block = m_reading.get();
   const std::size_t last = m_at_end ? m_block.npos : m_block.rfind('\n');
-  const auto lines = std::string_view(m_block).substr(0, last == m_block.npos ? last : last + 1);
+  auto lines = std::string_view(m_block).substr(0, last == m_block.npos ? last : last + 1);
+  const bool is_first = m_offset == 0;
   m_offset += static_cast<std::int64_t>(lines.size());
   if (!m_at_end) read_ahead(std::launch::async, m_block.substr(lines.size()));
+  constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
+  if (is_first && lines.starts_with(byte_order_mark)) lines.remove_prefix(byte_order_mark.size());
   return lines;
+}
+
+std::string_view TextInput::head() {
+  if (m_lines.empty()) m_lines = next();
+  if (m_lines.empty()) return {};
+  return {m_lines.data(), static_cast<std::size_t>(m_block.data() + m_block.size() - m_lines.data())};
 }
 
 std::optional<std::string_view> TextInput::next_line() {

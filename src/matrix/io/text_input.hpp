@@ -66,7 +66,8 @@ inline constexpr std::size_t max_line_length = 65536;
 std::string length_error(std::string_view line);
 
 /// A text file, plain or gzip (told by its first two bytes), in blocks of whole lines. The next block is read
-/// and inflated while the caller works on one. The file is read forward, so that it may be a pipe.
+/// and inflated while the caller works on one. The file is read forward, so that it may be a pipe. Lines may
+/// end in LF, CR LF or CR; a CR without LF is returned as LF. A byte order mark of UTF-8 is left out.
 ///
 /// A gzip file may have several members, and zeros after the last one, as tapes leave them. Any other byte
 /// after a member is damage, and refused.
@@ -83,6 +84,9 @@ class TextInput {
 
   /// The first of them, without its end; nothing at the end of the file.
   std::optional<std::string_view> next_line();
+
+  /// The beginning of the text, of which nothing has been taken, or all of a short one.
+  std::string_view head();
 
   /// Goes on with the lines that begin in one of `num_parts` equal ranges of the bytes to come. \pre the file
   /// is plain, and a line has been read

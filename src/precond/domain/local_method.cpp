@@ -40,8 +40,7 @@ MethodTable local_method_table() {
   table.names.insert(table.names.begin(), DenseBlockOptions::name);
   table.values = [names = table.names, others = table.values](const MethodChoice& choice) {
     if (std::find(names.begin(), names.end(), choice.name) == names.end())
-      throw OptionError("there is no local method '" + choice.name + "'; did you mean '" +
-                        nearest_word(choice.name, names) + "'?");
+      throw OptionError("there is no local method '" + choice.name + "'" + did_you_mean(choice.name, names));
     if (!is_dense(choice)) return others(choice);
     DenseBlockOptions options = dense_options(choice);
     return OptionFields::of(options).values();

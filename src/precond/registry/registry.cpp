@@ -158,16 +158,13 @@ MethodTable registered_method_table(const std::string& kind) {
 
 template <class Space>
 Properties registered_method_properties(const MethodChoice& choice, const std::string& kind) {
-  const auto configurator =
-      find_registered(registered::known_methods<Space>(), choice.name, kind).configure();
-  configurator->fields().set(choice.options, choice.name);
-  return configurator->properties();
+  return configured(registered::known_methods<Space>(), choice, kind)->properties();
 }
 
 template <class Scalar, class Space>
 std::unique_ptr<MatrixPreconditioner<Scalar, Space>> make_registered_method(const MethodChoice& choice,
                                                                             const std::string& kind) {
-  return create(preconditioner_registry<Scalar, Space>(), kind, choice.name, choice.options);
+  return configured(preconditioner_registry<Scalar, Space>(), choice, kind)->build();
 }
 
 }  // namespace impl

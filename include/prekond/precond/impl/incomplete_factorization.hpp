@@ -46,8 +46,8 @@ class FactorSolves;
 /// for `ic`). Columns >= num_rows (of other ranks) are skipped. For real scalars. Breakdown: a row whose
 /// pivot PivotPolicy refuses, that is, which is not above the root of the precision's epsilon times its
 /// diagonal entry (in size for `ilu`, with sign for `ic` and `mic`), or with an entry of U, or of L over the
-/// least pivot that is accepted, that is not finite, loses all of L and U except the diagonal, |a_ii|; of
-/// `ic` and `mic` its row of L. Where no `shift` is given A + alpha diag|A| is then factored, with alpha =
+/// least pivot that is accepted, that is not finite, loses all of L and U except the diagonal, a_ii; of
+/// `ic` and `mic` its row of L. Where no `shift` is given A + alpha diag(A) is then factored, with alpha =
 /// 0.001, 0.01, 0.1, 1 in turn, until no pivot breaks down; else the one with the fewest breakdowns is kept,
 /// of equal ones the first. The report's notes have each try, and the counted breakdowns are those of the try
 /// that is kept, the first with its pivot relative to the diagonal entry. Source: Saad, Iterative Methods for
@@ -90,7 +90,7 @@ class IncompleteFactorization : public MatrixPreconditioner<Scalar, Space> {
 
   /// Prepares the numbers and the solves for the pattern; here it finds the levels of the rows.
   virtual void schedule_step(const Space& space, Symbolic& symbolic) const;
-  /// Computes the factors of A + alpha diag|A| and their outcome; here row by row. `report` gets the
+  /// Computes the factors of A + alpha diag(A) and their outcome; here row by row. `report` gets the
   /// breakdowns of the scaling.
   virtual Factors factor_step(const Space& space, const matrix_view& a, const Symbolic& symbolic,
                               double alpha, Report& report, Outcome& outcome) const;

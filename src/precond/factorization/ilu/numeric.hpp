@@ -29,7 +29,7 @@ RowSchedule<Space> schedule_rows(const Space& space, const CsrGraph<Space>& lowe
 template <class Space>
 bool is_in_order(const Space& space, const FillPattern<Space>& pattern, const RowSchedule<Space>& schedule);
 
-/// The factors of A + alpha diag |A|, A scaled to the unit diagonal (see sweeps::Factors): M = R^-1 (I +
+/// The factors of A + alpha diag(A), A scaled to the unit diagonal (see sweeps::Factors): M = R^-1 (I +
 /// L) D (I + U) C^-1. For the symmetric kinds only L and D are factors; `ic` reads A's lower triangle and
 /// leaves U empty. `report` gets the breakdowns of the scaling only. Fences.
 template <class Scalar, class Space>

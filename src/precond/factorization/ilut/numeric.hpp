@@ -33,7 +33,7 @@ struct ThresholdRules {
   bool symmetric = false;
   int p = 10;
   double tau = 1e-3;
-  double alpha = 0;  ///< A + alpha diag|A|
+  double alpha = 0;  ///< A + alpha diag(A)
   std::int64_t memory_budget = std::int64_t(16) << 30;
   int scratch_slots = ThresholdTuning::scratch_slots;        ///< a power of two
   int least_slab_slots = ThresholdTuning::least_slab_slots;  ///< likewise
@@ -53,7 +53,7 @@ struct ThresholdFactors {
   bool stalled = false;  ///< a row waited too long, and one lane group did the other rows
 };
 
-/// The factors of A + alpha diag |A|, where `pattern` has A's triangles and `a` their values, scaled to the
+/// The factors of A + alpha diag(A), where `pattern` has A's triangles and `a` their values, scaled to the
 /// unit diagonal. Fences. \throws InputError where more than `memory_budget` are needed
 template <class Scalar, class Space>
 ThresholdFactors<Scalar, Space> factor(const Space& space, const FillPattern<Space>& pattern,
