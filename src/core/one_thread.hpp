@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <prekond/core/views.hpp>
 #include "core/concurrency.hpp"
 #include "core/team_scratch.hpp"
 
