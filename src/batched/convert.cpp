@@ -7,6 +7,7 @@
 
 #include "core/instantiate.hpp"
 
+#include <limits>
 #include <string>
 
 namespace prekond {
@@ -151,7 +152,111 @@ Extents find_extents(const Space& space, const BatchedCsr<Scalar, Space>& a) {
              : Extents{std::max(found.width, 0), std::max(found.lower, 0), std::max(found.upper, 0)};
 }
 
+/// Systems by teams, the elements of one by the threads of its team.
+template <class Space>
+struct SystemRange {
+  using Policy = Kokkos::TeamPolicy<Space>;
+  using Member = typename Policy::member_type;
+  static Policy policy(const Space& space, std::int64_t systems) {
+    return Policy(space, static_cast<int>(systems), is_host_space<Space> ? 1 : 64);
+  }
+};
+
+/// The exponent of the largest part of an entry of column s; 0 where all are zero, or one is not finite.
+template <class Scalar, class Space, class Member>
+KOKKOS_FUNCTION int largest_exponent(const Member& team, const MultiVectorView<const Scalar, Space>& v,
+                                     std::int64_t s) {
+  double largest = 0;
+  Kokkos::parallel_reduce(
+      Kokkos::TeamThreadRange(team, v.extent(0)),
+      [&](std::size_t i, double& most) {
+        const double re = Kokkos::abs(double(real_part(v(i, s)))),
+                     im = Kokkos::abs(double(imaginary_part(v(i, s))));
+        const double size = re > im ? re : im;
+        if (!(size <= most)) most = size;  // a NaN too
+      },
+      Kokkos::Max<double>(largest));
+  return largest > 0 && Kokkos::isfinite(largest) ? static_cast<int>(Kokkos::logb(largest)) : 0;
+}
+
+/// 2^k for an exponent of normal doubles.
+KOKKOS_INLINE_FUNCTION double double_power(int k) {
+  return Kokkos::bit_cast<double>(static_cast<std::int64_t>(k + 1023) << 52);
+}
+
+/// Column s times 2^power, in factors that are numbers.
+template <class Scalar, class Space, class Member>
+KOKKOS_FUNCTION void times_power(const Member& team, const MultiVectorView<Scalar, Space>& v, std::int64_t s,
+                                 int power) {
+  using Wide = in_precision_t<Scalar, double>;
+  const int first = power / 3, second = (power - first) / 2;
+  const double factors[] = {double_power(first), double_power(second), double_power(power - first - second)};
+  Kokkos::parallel_for(Kokkos::TeamThreadRange(team, v.extent(0)), [&](std::size_t i) {
+    const Wide value = to_double(v(i, s));
+    v(i, s) = static_cast<Scalar>(((value * factors[0]) * factors[1]) * factors[2]);
+  });
+}
+
+template <class Scalar, class Space>
+struct ScaleSystem {
+  MultiVectorView<Scalar, Space> values;
+  VectorView<int, Space> exponents;
+  static constexpr int most = std::numeric_limits<real_type_t<Scalar>>::max_exponent / 8;
+
+  KOKKOS_FUNCTION void operator()(const typename SystemRange<Space>::Member& team) const {
+    const int s = team.league_rank();
+    const int found = largest_exponent<Scalar, Space>(team, values, s);
+    const int exponent = found < -most || found > most ? found : 0;
+    Kokkos::single(Kokkos::PerTeam(team), [&] { exponents(s) = exponent; });
+    if (exponent != 0) times_power<Scalar, Space>(team, values, s, -exponent);
+  }
+};
+
+template <class Scalar, class Space>
+struct UnscaleSolution {
+  VectorView<const int, Space> matrix, rhs;
+  MultiVectorView<Scalar, Space> x;
+  VectorView<StopReason, Space> reasons;
+
+  KOKKOS_FUNCTION void operator()(const typename SystemRange<Space>::Member& team) const {
+    using Limits = std::numeric_limits<real_type_t<Scalar>>;
+    const int s = team.league_rank();
+    const int power = rhs(s) - matrix(s);
+    if (power == 0) return;
+    const int exponent = largest_exponent<Scalar, Space>(team, x, s) + power;
+    times_power<Scalar, Space>(team, x, s, power);
+    const bool fits = exponent < Limits::max_exponent && exponent >= Limits::min_exponent + Limits::digits;
+    if (!fits && converged(reasons(s)) && reasons(s) != StopReason::zero_rhs)
+      Kokkos::single(Kokkos::PerTeam(team), [&] { reasons(s) = StopReason::out_of_range; });
+  }
+};
+
 }  // namespace
+
+template <class Scalar, class Space>
+BatchedScaling<Space> scale_batch(const Space& space,
+                                  const std::type_identity_t<MultiVectorView<Scalar, Space>>& values,
+                                  const std::type_identity_t<MultiVectorView<Scalar, Space>>& b) {
+  const auto exponents = [&](const MultiVectorView<Scalar, Space>& numbers) {
+    const auto found = allocate<Vector<int, Space>>(space, "prekond::batched::exponents", numbers.extent(1));
+    if (numbers.extent(1) > 0)
+      Kokkos::parallel_for("prekond::batched::scale",
+                           SystemRange<Space>::policy(space, static_cast<std::int64_t>(numbers.extent(1))),
+                           ScaleSystem<Scalar, Space>{numbers, found});
+    return found;
+  };
+  return {exponents(values), exponents(b)};
+}
+
+template <class Scalar, class Space>
+void unscale_solutions(const Space& space, const BatchedScaling<Space>& scaling,
+                       const std::type_identity_t<MultiVectorView<Scalar, Space>>& x,
+                       const BatchedResult<Space>& result) {
+  if (x.extent(1) > 0)
+    Kokkos::parallel_for("prekond::batched::unscale",
+                         SystemRange<Space>::policy(space, static_cast<std::int64_t>(x.extent(1))),
+                         UnscaleSolution<Scalar, Space>{scaling.matrix, scaling.rhs, x, result.reasons});
+}
 
 template <class Scalar, class Space>
 BatchedStorage<BatchedCsr<Scalar, Space>> batched_from_matrices(
@@ -266,6 +371,11 @@ BatchedStorage<BatchedBanded<Scalar, Space>> to_banded(const Space& space,
 }
 
 #define PREKOND_BATCHED_CONVERT(Scalar, Space)                                                               \
+  template BatchedScaling<Space> scale_batch<Scalar, Space>(                                                 \
+      const Space&, const MultiVectorView<Scalar, Space>&, const MultiVectorView<Scalar, Space>&);           \
+  template void unscale_solutions<Scalar, Space>(const Space&, const BatchedScaling<Space>&,                 \
+                                                 const MultiVectorView<Scalar, Space>&,                      \
+                                                 const BatchedResult<Space>&);                               \
   template BatchedStorage<BatchedCsr<Scalar, Space>> batched_from_matrices(                                  \
       const Space&, const std::vector<CsrView<Scalar, Space>>&);                                             \
   template BatchedStorage<BatchedCsr<Scalar, Space>> perturbed_batch(                                        \

@@ -53,7 +53,7 @@ class StoppingState {
       m_target = stopping::next_target(m_threshold.value, m_false_claims, 2);
       return again;
     }
-    if (!restarts || m_breakdowns > 0 || !may || !stopping::may_restart_after(m_reason)) return false;
+    if (!restarts || !stopping::goes_on_after_breakdown(m_breakdowns, may, m_reason)) return false;
     ++m_breakdowns;
     return true;
   }

@@ -95,10 +95,15 @@ KOKKOS_FORCEINLINE_FUNCTION double next_target(double threshold, int false_claim
   return threshold;
 }
 
-/// Whether the recurrence broke down, so that a new start from the true residual may help.
-KOKKOS_FORCEINLINE_FUNCTION bool may_restart_after(StopReason reason) {
-  return reason == StopReason::breakdown_rho || reason == StopReason::breakdown_pivot ||
-         reason == StopReason::breakdown_omega || reason == StopReason::breakdown_arnoldi;
+/// Whether another cycle begins after the first breakdown of a recurrence, because a new start from the true
+/// residual may help. Sets `reason` where only max_iters prevents the cycle.
+KOKKOS_FORCEINLINE_FUNCTION bool goes_on_after_breakdown(int breakdowns, bool has_more_iterations,
+                                                         StopReason& reason) {
+  const bool broke_down = reason == StopReason::breakdown_rho || reason == StopReason::breakdown_pivot ||
+                          reason == StopReason::breakdown_omega || reason == StopReason::breakdown_arnoldi;
+  if (!broke_down || breakdowns > 0) return false;
+  if (!has_more_iterations) reason = StopReason::max_iters;
+  return has_more_iterations;
 }
 
 /// Whether rho = (r^, r) of BiCGSTAB is zero but for rounding; `size` is ||r^|| ||r||.

@@ -7,6 +7,7 @@
 #include <prekond/core/error.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "commands.hpp"
@@ -88,13 +89,24 @@ void check_combination(const Settings& settings, const BatchedOptions& options) 
   });
 }
 
-/// The repetitions of setup and solve, whose medians the report gets.
+/// --atol of each system, which is divided by the power of two that its b was divided by.
+Vector<double, Space> scaled_atol(const Space& space, double atol, const Vector<int, Space>& exponents) {
+  const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), exponents);
+  const auto result = allocate<Vector<double, Space>>(space, "prekond::driver::atol", exponents.extent(0));
+  const auto values = Kokkos::create_mirror_view(result);
+  for (std::size_t s = 0; s < host.extent(0); ++s) values(s) = std::ldexp(atol, -host(s));
+  Kokkos::deep_copy(result, values);
+  return result;
+}
+
+/// The repetitions of setup and solve, whose medians the report gets, and the solutions.
 template <class Scalar, class Matrix>
 BatchedReport measure(const Context& context, const BatchedOptions& options, const Matrix& a,
-                      const MultiVector<Scalar, Space>& b, Json& report) {
+                      const LoadedBatch<Scalar>& loaded, const MultiVector<Scalar, Space>& x, Json& report) {
   const Space& space = context.space;
-  const auto x =
-      allocate<MultiVector<Scalar, Space>>(space, "prekond::driver::x", a.num_rows, a.num_systems());
+  const MultiVector<Scalar, Space>& b = loaded.b;
+  Vector<double, Space> atol;
+  if (options.stopping.atol > 0) atol = scaled_atol(space, options.stopping.atol, loaded.scaling.rhs);
   BatchedResult<Space> result;
   std::vector<double> setups, solves;
   for (std::int64_t k = 0; k < context.settings.repeat; ++k) {
@@ -107,7 +119,8 @@ BatchedReport measure(const Context& context, const BatchedOptions& options, con
     space.fence("prekond::driver::batch_setup");
     setups.push_back(timer.seconds());
     timer.reset();
-    solver.solve(space, a, b, x, result);
+    solver.solve(space, a, b, x, result, {{}, atol});
+    unscale_solutions<Scalar, Space>(space, loaded.scaling, x, result);
     space.fence("prekond::driver::batch_solve");
     solves.push_back(timer.seconds());
   }
@@ -116,6 +129,20 @@ BatchedReport measure(const Context& context, const BatchedOptions& options, con
   report["solver"]["seconds"] = median(solves);
   report["total_seconds"] = median(setups) + median(solves);
   return summarize(space, result);
+}
+
+/// Writes the solutions, a column a system. A column of a system without one is not finite: it has zeros.
+template <class Scalar>
+void write_solutions(OutputFiles& files, const Settings& settings, const MultiVector<Scalar, Space>& x) {
+  files.write("solution", settings.solution, [&](const std::string& path) {
+    const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), x);
+    for (std::size_t s = 0; s < host.extent(1); ++s) {
+      bool all = true;
+      for (std::size_t i = 0; i < host.extent(0); ++i) all = all && is_finite(host(i, s));
+      for (std::size_t i = 0; i < host.extent(0) && !all; ++i) host(i, s) = Scalar(0);
+    }
+    write_vectors_market(path, host, "prekond batch " + settings.values + settings.generate);
+  });
 }
 
 Json systems_json(const BatchInput& input, const std::vector<BatchedSystemReport>& systems) {
@@ -244,17 +271,20 @@ void batch(const Context& context, const BatchedOptions& options, const BatchInp
                  {"preconditioner", {{"name", settings.precond}, {"options", to_json(precond_options)}}},
                  {"solver", {{"name", settings.solver}, {"options", to_json(solver_options)}}}};
   BatchedReport result;
+  const auto x = allocate<MultiVector<Scalar, Space>>(context.space, "prekond::driver::x", loaded.b.extent(0),
+                                                      loaded.b.extent(1));
   with_format<Scalar>(settings, [&](const auto& convert) {
     context.progress.phase("converting to " + settings.format);
     const Kokkos::Timer timer;
     const auto a = convert(context.space, loaded.a);
     report["batch"]["format_seconds"] = timer.seconds();
     context.progress.phase(settings.solver + " with " + settings.precond);
-    result = measure<Scalar>(context, options, a.matrix, loaded.b, report);
+    result = measure<Scalar>(context, options, a.matrix, loaded, x, report);
   });
   report["batch"].update(result_json(input, result));
   report["solver"]["converged"] = result.num_converged == result.num_systems;
   context.progress.end();
+  write_solutions<Scalar>(files, settings, x);
   files.write_report(report);
   if (!settings.quiet) print_batch(report, solver_options, precond_options);
   files.finish(failure_of_batch(result, report["batch"]["failures"]));

@@ -37,6 +37,7 @@ struct LoadedBatch {
   Json matrix;  ///< of the pattern, as the report has it
   BatchedStorage<BatchedCsr<Scalar, Space>> a;
   MultiVector<Scalar, Space> b;
+  BatchedScaling<Space> scaling;  ///< of a and b
 };
 
 /// Finds the files, or what is to be generated, and whether the numbers are complex. Files of a folder are in
@@ -46,8 +47,9 @@ BatchInput open_batch(const Settings& settings);
 /// All files that a batch reads; none of another command's settings. \throws InputError for a folder without
 std::vector<std::string> batch_inputs(const Settings& settings);
 
-/// Reads or generates the batch and its right-hand sides. \throws InputError naming the first file of another
-/// pattern, with its first row that differs
+/// Reads or generates the batch and its right-hand sides, and scales them. \throws InputError naming the
+/// first file of another pattern, with its first row that differs; for cg, the first system that is not
+/// symmetric
 template <class Scalar>
 LoadedBatch<Scalar> load_batch(const Context& context, const BatchInput& input);
 

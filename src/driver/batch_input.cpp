@@ -4,6 +4,9 @@
 
 #include <prekond/core/error.hpp>
 #include <prekond/matrix/generate.hpp>
+#include <prekond/matrix/statistics.hpp>
+#include <prekond/matrix/validate.hpp>
+#include "matrix/row_search.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -172,6 +175,64 @@ MultiVector<Scalar, Space> make_rhs(const Context& context, const BatchInput& in
   return b;
 }
 
+/// The least number of a row of all systems whose diagonal or symmetry is not that of an SPD matrix; a mirror
+/// is found by bisection.
+template <class Scalar>
+struct FirstBadRow {
+  BatchedCsr<Scalar, Space> a;
+
+  KOKKOS_FUNCTION Scalar entry(std::int64_t s, int row, int col) const {
+    std::size_t low = a.row_ptrs(row), high = a.row_ptrs(row + 1);
+    while (low < high) {
+      const std::size_t middle = low + (high - low) / 2;
+      if (a.col_idxs(middle) < col)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    return low < a.row_ptrs(row + 1) && a.col_idxs(low) == col ? Scalar(a.values(low, s)) : Scalar(0);
+  }
+  KOKKOS_FUNCTION double diagonal(std::int64_t s, int row) const {
+    return static_cast<double>(real_part(entry(s, row, row)));
+  }
+  KOKKOS_FUNCTION void operator()(std::int64_t index, std::int64_t& first) const {
+    const std::int64_t s = index / a.num_rows;
+    const int i = static_cast<int>(index - s * a.num_rows);
+    bool is_good = diagonal(s, i) > 0;
+    for (std::size_t k = a.row_ptrs(i); k < a.row_ptrs(i + 1); ++k) {
+      const int j = a.col_idxs(k);
+      is_good = is_good && impl::is_symmetric_pair(Scalar(a.values(k, s)), conjugate(entry(s, j, i)),
+                                                   impl::diagonal_scale(diagonal(s, i), diagonal(s, j)),
+                                                   symmetry_tolerance<Scalar>);
+    }
+    if (!is_good && index < first) first = index;
+  }
+};
+
+/// \throws InputError as `solve` does for a matrix that is not SPD by its diagonal and symmetry, for the
+/// first such system
+template <class Scalar>
+void check_spd(const Context& context, const BatchInput& input, const LoadedBatch<Scalar>& batch) {
+  const BatchedCsr<Scalar, Space>& a = batch.a.matrix;
+  const Space& space = context.space;
+  const std::int64_t rows = a.num_rows * a.num_systems();
+  std::int64_t first = rows;
+  Kokkos::parallel_reduce("prekond::driver::check_spd",
+                          Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, rows),
+                          FirstBadRow<Scalar>{a}, Kokkos::Min<std::int64_t>(first));
+  if (first >= rows) return;
+  const std::int64_t s = first / a.num_rows;
+  try {
+    check_spd_input<Scalar, Space>(
+        space, CsrView<Scalar, Space>(a.num_rows, a.num_rows, a.row_ptrs, a.col_idxs, column(a.values, s)));
+  } catch (const InputError& error) {
+    throw InputError(text_of(input.files.empty() ? text_of("system ", s, " (from 0)")
+                                                 : input.files[static_cast<std::size_t>(s)],
+                             ": ", error.what()),
+                     error.row());
+  }
+}
+
 template <class Scalar>
 void make_of_model(const Context& context, const ModelBatch& model, LoadedBatch<Scalar>& batch) {
   Settings one;
@@ -255,6 +316,8 @@ LoadedBatch<Scalar> load_batch(const Context& context, const BatchInput& input) 
   else
     read_files<Scalar>(context, input.files, batch);
   batch.b = make_rhs<Scalar>(context, input, batch.a.matrix);
+  if (context.settings.solver == "cg") check_spd(context, input, batch);
+  batch.scaling = scale_batch<Scalar, Space>(context.space, batch.a.values, batch.b);
   batch.matrix["seconds"] = timer.seconds();
   return batch;
 }

@@ -4,6 +4,7 @@
 
 #include <prekond/core/error.hpp>
 #include <prekond/krylov/lanczos.hpp>
+#include <prekond/matrix/spmv.hpp>
 
 #include "problem.hpp"
 
@@ -13,6 +14,8 @@ namespace {
 /// Extremes to a hundredth by their bounds, which is more digits than that in their values.
 constexpr double tolerance = 1e-2;
 constexpr int most_steps = 500;
+/// A larger one of M^-1 A is compared with what A is by itself.
+constexpr double doubtful_condition = 1e8;
 /// Full reorthogonalisation keeps all vectors; where they take more than this, the local one has to do:
 /// extreme eigenvalues come out the same, after more steps.
 constexpr double most_bytes = 1e9;
@@ -44,6 +47,20 @@ void check_condition_of(const std::string& matrix, bool symmetric) {
         matrix + ": --condition is for symmetric (Hermitian) matrices, and this one is not; leave it out");
 }
 
+namespace {
+
+/// The signs of the Ritz values, where those of rounding size are zero.
+std::string definiteness_of(const LanczosResult& found) {
+  if (found.positive_definite) return "positive definite";
+  const bool has_negative =
+      found.smallest.value<-found.rounding, has_positive = found.largest.value> found.rounding;
+  if (has_negative && has_positive) return "indefinite";
+  if (!has_negative) return "singular";
+  return found.largest.value < -found.rounding ? "negative definite" : "singular";
+}
+
+}  // namespace
+
 template <class Scalar>
 Json measure_condition(const Context& context, const Operator<Scalar, Space>& a,
                        const Preconditioner<Scalar, Space>* m, const Reducer<Scalar, Space>& reducer,
@@ -55,27 +72,36 @@ Json measure_condition(const Context& context, const Operator<Scalar, Space>& a,
   options.reorthogonalization = is_full ? Reorthogonalization::full : Reorthogonalization::local;
   Kokkos::fence("prekond::driver::condition");
   const Kokkos::Timer timer;
-  const LanczosResult found = lanczos<Scalar, Space>(context.space, a, m, options, reducer);
+  LanczosResult found = lanczos<Scalar, Space>(context.space, a, m, options, reducer);
+  // M^-1 A is singular where A is, and the zero of A is not lost in rounding errors of M.
+  if (m && found.condition > doubtful_condition)
+    if (const LanczosResult own = lanczos<Scalar, Space>(context.space, a, nullptr, options, reducer);
+        own.steps > 0 && !own.positive_definite)
+      found = {.reason = LanczosEnd::singular, .steps = found.steps};
   Json facts = {{"preconditioner", m ? m->name() : "none"}, {"scaled", context.settings.scale}};
-  for (const char* key :
-       {"smallest", "smallest_bound", "largest", "largest_bound", "condition", "positive_definite"})
+  for (const char* key : {"smallest", "smallest_bound", "largest", "largest_bound", "condition",
+                          "positive_definite", "definiteness"})
     facts[key] = nullptr;
+  if (found.reason == LanczosEnd::singular)
+    facts.update({{"positive_definite", false}, {"definiteness", "singular"}});
   // There is no number where the method has shown nothing, or that it was not for M or A.
   if (found.steps > 0 && found.reason != LanczosEnd::preconditioner_not_spd &&
-      found.reason != LanczosEnd::nan) {
+      found.reason != LanczosEnd::singular && found.reason != LanczosEnd::nan) {
     facts.update({{"smallest", found.smallest.value},
                   {"smallest_bound", found.smallest.bound},
                   {"largest", found.largest.value},
                   {"largest_bound", found.largest.bound},
-                  {"positive_definite", found.positive_definite}});
+                  {"positive_definite", found.positive_definite},
+                  {"definiteness", definiteness_of(found)}});
     if (found.positive_definite) facts["condition"] = found.condition;
   }
-  facts.update(
-      {{"steps", found.steps},
-       {"reorthogonalization", is_full ? "full" : "local"},
-       {"converged", found.reason == LanczosEnd::tolerance || found.reason == LanczosEnd::invariant_subspace},
-       {"reason", to_string(found.reason)},
-       {"seconds", timer.seconds()}});
+  facts.update({{"steps", found.steps},
+                {"reorthogonalization", is_full ? "full" : "local"},
+                {"converged", found.reason == LanczosEnd::tolerance ||
+                                  found.reason == LanczosEnd::invariant_subspace ||
+                                  found.reason == LanczosEnd::singular},
+                {"reason", to_string(found.reason)},
+                {"seconds", timer.seconds()}});
   return facts;
 }
 
@@ -88,7 +114,7 @@ void print_condition(const Json& report) {
   if (found.at("positive_definite").is_null())
     text += "unknown";
   else if (!found.at("positive_definite"))
-    text += "not positive definite";
+    text += "not positive definite but " + found.at("definiteness").get<std::string>();
   else
     text += format("%s%.4g", is_converged ? "" : "at least ", found.at("condition").get<double>());
   if (found.at("smallest").is_number())
@@ -101,10 +127,28 @@ void print_condition(const Json& report) {
                                   "), ", seconds_text(found.at("seconds"))));
 }
 
+template <class Scalar>
+std::string negative_definite_text(const Space& space, const Matrix<Scalar>& a) {
+  LanczosOptions options;
+  options.steps = 100;
+  options.tolerance = tolerance;
+  const LanczosResult found = lanczos<Scalar, Space>(space, CsrOperator<Scalar, Space>(a), nullptr, options);
+  if (found.steps == 0 || !(found.smallest.value < -found.rounding) ||
+      !(found.largest.value <= found.rounding))
+    return "";
+  return text_of("the matrix is negative ",
+                 definiteness_of(found) == "singular" ? "semidefinite" : "definite",
+                 format(" (eigenvalues from %.6g to %.6g, by ", found.smallest.value, found.largest.value),
+                 found.steps, " Lanczos steps), so that -A is positive ",
+                 definiteness_of(found) == "singular" ? "semidefinite" : "definite",
+                 ": negate the matrix and the right-hand side");
+}
+
 #define PREKOND_DRIVER_CONDITION(Scalar)                                                  \
   template Json measure_condition<Scalar>(const Context&, const Operator<Scalar, Space>&, \
                                           const Preconditioner<Scalar, Space>*,           \
-                                          const Reducer<Scalar, Space>&, double);
+                                          const Reducer<Scalar, Space>&, double);         \
+  template std::string negative_definite_text<Scalar>(const Space&, const Matrix<Scalar>&);
 PREKOND_DRIVER_CONDITION(double)
 PREKOND_DRIVER_CONDITION(Complex)
 

@@ -9,8 +9,7 @@
 
 #include <string>
 
-#include "context.hpp"
-#include "text.hpp"
+#include "problem.hpp"
 
 namespace prekond::driver {
 
@@ -31,5 +30,10 @@ Json measure_condition(const Context& context, const Operator<Scalar, Space>& a,
 
 /// Prints the report's `condition`, if it has one.
 void print_condition(const Json& report);
+
+/// "the matrix is negative definite ...", with the cure, where a few Lanczos steps on a symmetric A show
+/// that; else nothing.
+template <class Scalar>
+std::string negative_definite_text(const Space& space, const Matrix<Scalar>& a);
 
 }  // namespace prekond::driver

@@ -97,10 +97,9 @@ void OutputFiles::write(const std::string& kind, const std::string& path, const 
 }
 
 void OutputFiles::write_report(Json report) {
-  if (m_line.command == "solve") {
-    report["files"] = {{"history", nullptr}, {"solution", nullptr}};
-    report["files"].update(m_written);
-  }
+  if (m_line.command == "solve") report["files"] = {{"history", nullptr}, {"solution", nullptr}};
+  if (m_line.command == "batch") report["files"] = {{"solution", nullptr}};
+  if (report.is_object() && report.contains("files")) report["files"].update(m_written);
   if (m_error && report.is_object()) report["error"] = m_errors;
   const std::string& path = m_line.settings.report;
   write("report", path, [&](const std::string& name) { write_text(name, report_text(report)); });

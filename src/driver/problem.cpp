@@ -11,6 +11,7 @@
 
 #include <utility>
 
+#include "condition.hpp"
 #include "near_null_space.hpp"
 #include "partition.hpp"
 #include "product.hpp"
@@ -186,8 +187,16 @@ SymmetryFacts symmetry_of(const Space& space, const Matrix<Scalar>& a, SpdCheck 
   } catch (const InputError& error) {
     found.not_spd = error.what();
   }
-  const bool is_known = check == SpdCheck::require && found.not_spd.empty();
-  found.symmetric = is_known || statistics<Scalar, Space>(space, a).symmetric_values;
+  if (check == SpdCheck::require && found.not_spd.empty()) {
+    found.symmetric = true;
+    return found;
+  }
+  const MatrixStatistics measured = statistics<Scalar, Space>(space, a);
+  found.symmetric = measured.symmetric_values;
+  if (!found.not_spd.empty() && found.symmetric && measured.diagonal_negative == a.num_rows) {
+    const std::string text = negative_definite_text<Scalar>(space, a);
+    if (!text.empty()) found.not_spd = text;
+  }
   return found;
 }
 

@@ -78,8 +78,10 @@ Json solver_json(const SolveResult& result) {
           {"converged", result.converged},
           {"reason", to_string(result.reason)},
           {"looks_singular", result.looks_singular},
+          {"went_back", result.went_back},
           {"relative_residual", known ? Json(result.relative_residual) : Json(nullptr)},
-          {"true_relative_residual", known ? Json(result.true_relative_residual) : Json(nullptr)},
+          {"true_relative_residual",
+           known || result.went_back ? Json(result.true_relative_residual) : Json(nullptr)},
           {"seconds", result.seconds}};
 }
 

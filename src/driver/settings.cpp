@@ -98,6 +98,7 @@ std::vector<SettingKey> all_keys() {
       {"solve", "history", "FILE.csv", "file for iteration, residual norm and relative residual",
        &S::history},
       {"solve", "solution", "FILE.mtx[.gz]", "file for x", &S::solution},
+      {"batch", "solution", "FILE.mtx[.gz]", "file for the solutions, a column a system", &S::solution},
       {all, "quiet", ""},
   };
 }

@@ -31,8 +31,9 @@ void solve(const Context& context, const std::vector<Method<Scalar>>& methods, M
   });
   const Outcome<Scalar> outcome = measured_solve<Scalar>(context, problem, method);
   // There is no vector to write where it may have NaN in it.
-  const bool has_solution = !settings.solution.empty() && outcome.solve.reason != StopReason::nan &&
-                            outcome.solve.reason != StopReason::out_of_range;
+  const bool is_sound = outcome.solve.went_back || (outcome.solve.reason != StopReason::nan &&
+                                                    outcome.solve.reason != StopReason::out_of_range);
+  const bool has_solution = !settings.solution.empty() && is_sound;
   Vector<Scalar, Space> solution;
   if (has_solution) solution = problem.whole_solution(context, outcome.x);
   context.processes.on_root([&] {

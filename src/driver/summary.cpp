@@ -109,6 +109,9 @@ void print_solver(const Json& report, const MethodFacts& method) {
     print_line("  residual",
                format("%.3e of ||b||, the true one %.3e", solver.at("relative_residual").get<double>(),
                       solver.at("true_relative_residual").get<double>()));
+  if (solver.at("went_back"))
+    print_line("  x",
+               "of the cycle with the least residual, or the initial one: the residual had grown since");
   print_line("  solve", seconds_text(solver.at("seconds")));
   print_line("total", seconds_text(report.at("total_seconds")));
 }

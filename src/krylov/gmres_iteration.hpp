@@ -26,14 +26,6 @@ struct GmresSettings {
   int step_size = 1;  ///< products between two orthogonalisations
 };
 
-/// y += z
-template <class Scalar, class Space>
-struct AddVector {
-  VectorView<Scalar, Space> y;
-  VectorView<const Scalar, Space> z;
-  KOKKOS_FUNCTION void operator()(std::int64_t i) const { y(i) += z(i); }
-};
-
 template <class Scalar, class Space>
 class GmresIteration : public KrylovIteration<Scalar, Space> {
   using Base = KrylovIteration<Scalar, Space>;
@@ -47,6 +39,9 @@ class GmresIteration : public KrylovIteration<Scalar, Space> {
     std::vector<NewtonStep<Number>> newton;  ///< for the s-step form, once there are Ritz values
     int newton_exponent = 0;                 ///< the operator's exponent when `newton` was computed
     double norm_r = 0, reduction = 1;        ///< after the last step
+    double begun = 0;      ///< the residual at the last start that was a tenth below the one before
+    double promised = 1;   ///< the part of it that the steps since then have left, by their own account
+    double restarted = 0;  ///< the residual at the last start
   };
 
  public:
@@ -59,9 +54,8 @@ class GmresIteration : public KrylovIteration<Scalar, Space> {
         m_kernels(problem.space, this->num_rows(), (m_step_size > 1 ? 4 : 2) * (m_steps + 2)),
         m_scalars(problem.space, "prekond::gmres::scalars", 2 * (m_steps + 2) + 1, this->num_columns()),
         m_y(problem.space, "prekond::gmres::y", m_steps, this->num_columns()),
-        m_arnoldi(
-            this->num_columns(),
-            Arnoldi{HessenbergLeastSquares<Number>(m_steps), std::vector<Number>(m_steps + 1), {}, 0, 0, 1}) {
+        m_arnoldi(this->num_columns(),
+                  Arnoldi{HessenbergLeastSquares<Number>(m_steps), std::vector<Number>(m_steps + 1), {}}) {
     const int k = this->num_columns();
     if (m_step_size > 1) m_blocks.emplace(problem.space, m_steps + 1, m_step_size, k);
     m_v = this->allocate_columns("prekond::gmres::basis", (m_steps + 1) * k);
@@ -151,16 +145,29 @@ class GmresIteration : public KrylovIteration<Scalar, Space> {
     m_scalars.read(space, "prekond::gmres::residual_norm");
     this->for_each_running([&](int c) {
       const double rr = m_scalars.real_now(square, c, 0);
-      m_arnoldi[c].least_squares.start(std::sqrt(rr), this->operator_exponent());
-      m_arnoldi[c].norm_r = std::sqrt(rr);
+      const bool is_false = note_start(m_arnoldi[c], std::sqrt(rr), shown);
       adapt_newton_steps(m_arnoldi[c]);
       this->judge(c, rr, true, stopping::no_breakdown, shown);
+      this->keep_best(c);
+      if (is_false && this->is_running(c)) this->end(c, StopReason::rtol);
     });
     if (m_delayed) return;
     for (int c : this->running())
       m_kernels.orthonormalize(space, "prekond::gmres::normalize", basis(m_v, c), 0,
                                m_scalars.now(square, c).data(), basis(m_v, c).data,
                                m_scalars.now(norm_group(), c).data());
+  }
+
+  /// Whether the steps since the residual last fell by a tenth promised half of it, that is more than
+  /// rounding errors allow: a false claim, although it was above the target.
+  bool note_start(Arnoldi& arnoldi, double norm_r, bool first) const {
+    arnoldi.promised *= arnoldi.restarted > 0 ? arnoldi.norm_r / arnoldi.restarted : 1;
+    arnoldi.least_squares.start(norm_r, this->operator_exponent());
+    arnoldi.norm_r = arnoldi.restarted = norm_r;
+    if (!first && norm_r > 0.9 * arnoldi.begun) return arnoldi.promised <= 0.5;
+    arnoldi.begun = norm_r;
+    arnoldi.promised = 1;
+    return false;
   }
 
   /// Step j with classical Gram-Schmidt twice; w becomes v_{j+1}, and the last sum of a projection is (w, w).

@@ -32,6 +32,8 @@ std::vector<SolveResult> KrylovIteration<Scalar, Space>::run() {
     iterate();
     verify(ended);
   }
+  for (int c = 0; c < num_columns(); ++c)
+    if (!m_columns[c].result.converged) go_back(c);
   m_system.restore();
   std::vector<SolveResult> results;
   for (const Column& column : m_columns) results.push_back(column.result);
@@ -40,8 +42,10 @@ std::vector<SolveResult> KrylovIteration<Scalar, Space>::run() {
 
 template <class Scalar, class Space>
 void KrylovIteration<Scalar, Space>::residual(const MultiVectorView<Scalar, Space>& r) {
-  if (!m_on_left) return true_residual(r);
-  true_residual(m_scratch);
+  // A method that begins again goes on from what its claim was measured by.
+  const Precision precision = m_begins_again ? Precision::twice : Precision::single;
+  if (!m_on_left) return true_residual(r, precision);
+  true_residual(m_scratch, precision);
   precondition(m_scratch, r);
   for (int c : m_running) {
     m_norms.start(space(), c, 0, column(m_scratch, c), m_reduce);
@@ -56,12 +60,46 @@ void KrylovIteration<Scalar, Space>::residual(const MultiVectorView<Scalar, Spac
 }
 
 template <class Scalar, class Space>
-void KrylovIteration<Scalar, Space>::true_residual(const MultiVectorView<Scalar, Space>& r) {
+void KrylovIteration<Scalar, Space>::true_residual(const MultiVectorView<Scalar, Space>& r,
+                                                   Precision precision) {
   const MultiVectorView<const Scalar, Space> b = Kokkos::subview(
       m_system.rhs(), Kokkos::ALL, Kokkos::make_pair(m_running.front(), m_running.back() + 1));
   Kokkos::deep_copy(space(), range(r), b);
-  m_system.multiply(range(m_problem.x), range(r), Scalar(-1), Scalar(1));
+  if (precision == Precision::single || !m_system.is_compensated()) {
+    m_system.multiply(range(m_problem.x), range(r), Scalar(-1), Scalar(1));
+  } else {
+    if (m_low.extent(1) == 0) m_low = allocate_columns("prekond::krylov::low_residual", num_columns());
+    set_zero(space(), m_low);
+    m_system.subtract_compensated(range(m_problem.x), range(r), range(m_low));
+    for (int c : m_running)
+      Kokkos::parallel_for(
+          "prekond::krylov::add_low",
+          Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space(), 0, num_rows()),
+          AddVector<Scalar, Space>{column(r, c), column(m_low, c)});
+  }
   count_products();
+}
+
+template <class Scalar, class Space>
+void KrylovIteration<Scalar, Space>::keep_best(int c) {
+  Column& state = m_columns[c];
+  const ExtendedNumber norm = ExtendedNumber::of(state.norm_r, m_system.rhs_exponent(c));
+  if (!norm.is_finite() || (state.has_best && !(ratio(norm, state.best) < 1))) return;
+  if (m_best.extent(1) == 0) m_best = allocate_columns("prekond::krylov::best_x", num_columns());
+  Kokkos::deep_copy(space(), column(m_best, c), x(c));
+  state.has_best = true;
+  state.best = norm;
+  state.best_exponent = m_system.solution_exponent(c);
+}
+
+template <class Scalar, class Space>
+void KrylovIteration<Scalar, Space>::go_back(int c) {
+  Column& state = m_columns[c];
+  const bool last_is_best = ratio(state.truth.times_power(m_system.rhs_exponent(c)), state.best) <= 1;
+  if (!state.has_best || state.result.iterations == 0 || last_is_best) return;
+  m_system.set_solution(c, column(m_best, c), state.best_exponent);
+  state.result.true_relative_residual = ratio(state.best, state.norm_b);
+  state.result.went_back = true;
 }
 
 template <class Scalar, class Space>
@@ -113,6 +151,7 @@ void KrylovIteration<Scalar, Space>::set_threshold(int c) {
 template <class Scalar, class Space>
 void KrylovIteration<Scalar, Space>::verify(const std::vector<int>& cycle) {
   m_running = cycle;
+  m_begins_again = true;
   measure_truth();
   m_cycle_exponents = {m_system.matrix_exponent(), m_system.inverse_exponent()};
   std::vector<int> again, failed;
@@ -133,7 +172,7 @@ void KrylovIteration<Scalar, Space>::verify(const std::vector<int>& cycle) {
 
 template <class Scalar, class Space>
 void KrylovIteration<Scalar, Space>::measure_truth() {
-  true_residual(m_scratch);
+  true_residual(m_scratch, Precision::twice);
   for (int c : m_running) {
     m_norms.start(space(), c, 0, column(m_scratch, c), m_reduce);
     // The residual does not depend on the unknown of an empty column of A; the norm of x does.
@@ -180,9 +219,10 @@ bool KrylovIteration<Scalar, Space>::goes_on(int c, StopReason reason) {
     ended(c, reason);
     return again;
   }
+  const bool starts_again =
+      m_restarts_after_breakdown && stopping::goes_on_after_breakdown(state.breakdowns, may, reason);
   ended(c, reason);
-  if (!stopping::may_restart_after(reason) || !m_restarts_after_breakdown || state.breakdowns > 0 || !may)
-    return false;
+  if (!starts_again) return false;
   Diagnosis<Scalar, Space> diagnosis(m_problem, m_system, m_workspace.get(), m_on_left, m_reduce);
   if (!rescale(c, diagnosis)) ++state.breakdowns;
   return true;

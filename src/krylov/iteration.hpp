@@ -20,6 +20,14 @@ namespace prekond::krylov {
 template <class Scalar, class Space>
 class Diagnosis;
 
+/// y += z
+template <class Scalar, class Space>
+struct AddVector {
+  VectorView<Scalar, Space> y;
+  VectorView<const Scalar, Space> z;
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const { y(i) += z(i); }
+};
+
 /// One solve of k columns: the base class of the methods. A method allocates its vectors and overrides
 /// `iterate`; the base class has the preconditioned product, the residuals, the stopping test, the true
 /// residual at the end, the restarts, the powers of two that keep inner products in range, and the results.
@@ -60,6 +68,9 @@ class KrylovIteration {
     int rescalings = 0;
     ExtendedNumber truth;   ///< ||b - A x|| at the end of a cycle; NaN where x is not finite
     ExtendedNumber norm_x;  ///< ||x|| there
+    bool has_best = false;  ///< whether there is a copy of x, the best so far
+    ExtendedNumber best;    ///< its ||b - A x||, without the powers of two
+    int best_exponent = 0;  ///< of the power of two that it is scaled by
     SolveResult result;
   };
 
@@ -169,6 +180,7 @@ class KrylovIteration {
       const double norm_b = column.norm_b.times_power(-m_system.rhs_exponent(c)).value();
       column.bounds = stopping::CycleBounds::of<Real>(column.target, column.norm_r, norm_b);
       column.begun_at = column.result.iterations;
+      keep_best(c);
     }
     const bool range_matters = !column.range_is_known;
     if (range_matters && begins && !column.left_is_safe) return end(c, StopReason::out_of_range);
@@ -182,6 +194,8 @@ class KrylovIteration {
     m_columns[c].reason = reason;
     m_running.erase(std::find(m_running.begin(), m_running.end(), c));
   }
+  /// Copies x where no former one had a residual as small as norm_r, which is the true one here.
+  void keep_best(int c);
   void count_iteration() {
     for (int c : m_running) ++m_columns[c].result.iterations;
   }
@@ -203,7 +217,11 @@ class KrylovIteration {
   /// solve.
   static constexpr std::int64_t iterations_worth_a_look = 1000;
 
-  void true_residual(const MultiVectorView<Scalar, Space>& r);
+  enum class Precision { single, twice };
+  void true_residual(const MultiVectorView<Scalar, Space>& r, Precision precision);
+
+  /// The best x again, where the last one is worse.
+  void go_back(int c);
 
   static bool leaves_range(double rr, bool begins, std::initializer_list<double> squares) {
     if (!std::isfinite(rr)) return true;
@@ -290,7 +308,10 @@ class KrylovIteration {
   std::vector<Column> m_columns;
   std::vector<int> m_running, m_visited;
   OperatorExponents m_cycle_exponents;  ///< the exponents of the last cycle
+  bool m_begins_again = false;          ///< the first cycle has ended
   Multi m_scratch;
+  Multi m_low;   ///< the rounding errors of a residual in twice the precision
+  Multi m_best;  ///< copies of x, \see keep_best
   std::unique_ptr<Workspace> m_workspace;
 };
 

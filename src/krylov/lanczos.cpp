@@ -105,10 +105,7 @@ class LanczosIteration {
       if (!last && !look) continue;
       conclude(result);
       if (last) return result;
-      const auto known = [&](const RitzValue& ritz) {
-        return ritz.bound <= m_options.tolerance * std::abs(ritz.value);
-      };
-      if (!known(result.smallest) || !known(result.largest)) continue;
+      if (!is_settled(result)) continue;
       result.reason = LanczosEnd::tolerance;
       return result;
     }
@@ -118,9 +115,41 @@ class LanczosIteration {
   void times_power(VectorView<Scalar, Space> x, int exponent) const {
     if (exponent != 0) krylov::times_power<Scalar, Space>(m_space, x, x, exponent);
   }
+  static constexpr Real epsilon = std::numeric_limits<Real>::epsilon();
   static constexpr int ordinary_exponent = std::numeric_limits<Real>::max_exponent / 16;
   /// m, less what z is scaled by already.
   int exponent_of_z() const { return m_scales_z ? 0 : m_m_exponent; }
+
+  /// e with which the largest Ritz value of k steps is above (1 - e) of the largest eigenvalue of a positive
+  /// semidefinite A, but for one first vector of 1000.
+  double error_of(int steps) const {
+    const double root = std::log(1648 * std::sqrt(static_cast<double>(m_all_rows))) / (2 * steps - 1);
+    return root * root;
+  }
+
+  /// Whether the extreme Ritz values have been known to the tolerance, without a move, for long enough.
+  bool is_settled(const LanczosResult& result) {
+    const auto is_known = [&](const RitzValue& ritz) {
+      return ritz.bound <= m_options.tolerance * std::abs(ritz.value) ||
+             std::abs(ritz.value) + ritz.bound <= result.rounding;
+    };
+    const auto has_moved = [&](const RitzValue& now, const RitzValue& before) {
+      return std::abs(now.value - before.value) > std::max(before.bound, result.rounding);
+    };
+    if (!is_known(result.smallest) || !is_known(result.largest)) {
+      m_known_since = 0;
+      return false;
+    }
+    if (m_known_since == 0 || has_moved(result.smallest, m_known[0]) ||
+        has_moved(result.largest, m_known[1])) {
+      m_known_since = result.steps;
+      m_known[0] = result.smallest;
+      m_known[1] = result.largest;
+    }
+    constexpr double least_error = 0.01;
+    return error_of(result.steps) <= least_error && result.steps - m_known_since >= 5 + m_known_since / 5;
+  }
+
   static int look_every(int steps) { return std::max(1, steps / 20); }
   static Real power(int exponent) { return static_cast<Real>(std::ldexp(1.0, exponent)); }
   /// The nearest exponent of a normal number.
@@ -163,7 +192,14 @@ class LanczosIteration {
       return false;
     }
     if (m_inverse) m_m_exponent = exponent_of_inverse(size);
-    m_a_exponent = exponent_of_matrix();
+    const ExtendedNumber image = image_of(z());
+    if (m_inverse && ratio(image, image_of(m_r)) <= 64 * static_cast<double>(epsilon)) {
+      result.reason = LanczosEnd::singular;
+      result.condition = result.upper_bound = std::numeric_limits<double>::quiet_NaN();
+      return false;
+    }
+    // A' keeps the size of M'^-1 r, scaled to 1 before.
+    m_a_exponent = image.is_finite() && !image.is_zero() ? possible(-image.exponent) : 0;
     m_scales_z = std::abs(m_m_exponent) > ordinary_exponent;
     precondition();
     m_scalars.read(m_space, "prekond::lanczos::first");
@@ -175,21 +211,20 @@ class LanczosIteration {
     const ExtendedNumber image = norm_of(z());
     return image.is_finite() && !image.is_zero() ? possible(size.exponent - image.exponent) : 0;
   }
-  /// a, with which A' keeps the size of M'^-1 r, scaled to 1 before.
-  int exponent_of_matrix() {
-    const ExtendedNumber size = norm_of(z());
-    if (!size.is_finite() || size.is_zero()) return 0;
-    krylov::times_power<Scalar, Space>(m_space, z(), v(0), -size.exponent);
+  /// ||A x|| for x scaled to a norm from 1/2 to 1; NaN for one that has none.
+  ExtendedNumber image_of(VectorView<const Scalar, Space> x) {
+    const ExtendedNumber size = norm_of(x);
+    if (!size.is_finite() || size.is_zero()) return ExtendedNumber::of(std::nan(""));
+    krylov::times_power<Scalar, Space>(m_space, x, v(0), -size.exponent);
     multiply(v(0));
-    const ExtendedNumber image = norm_of(m_q);
-    return image.is_finite() && !image.is_zero() ? possible(-image.exponent) : 0;
+    return norm_of(m_q);
   }
 
   /// beta = sqrt(r, z) from the scalars that were read. `size` is that of T's entries so far. Returns false
   /// at the end.
   bool take_square(LanczosResult& result, double size) {
     const double scaled = m_scalars.real_now(Scalars::square, 0, 0) * std::ldexp(1.0, exponent_of_z());
-    const double rounding = 10 * static_cast<double>(std::numeric_limits<Real>::epsilon()) * size;
+    const double rounding = 10 * static_cast<double>(epsilon) * size;
     m_beta = std::numeric_limits<double>::quiet_NaN();  // without beta the bounds are unknown
     if (!std::isfinite(scaled)) {
       result.reason = LanczosEnd::nan;
@@ -262,22 +297,22 @@ class LanczosIteration {
     const double first = ritz.values.front(), last = ritz.values.back();
     const bool known =
         result.reason != LanczosEnd::preconditioner_not_spd && result.reason != LanczosEnd::nan;
-    const double least =
-        static_cast<double>(std::numeric_limits<Real>::epsilon()) * std::max(std::abs(last), -first);
-    result.positive_definite = known && first > least;
+    const double rounding = 64 * static_cast<double>(epsilon) * std::max(std::abs(last), -first);
+    result.rounding = std::ldexp(rounding, exponent);
+    result.positive_definite = known && first > rounding;
     result.upper_bound = known ? upper_bound_of(result) : std::numeric_limits<double>::quiet_NaN();
-    result.condition = !known      ? std::numeric_limits<double>::quiet_NaN()
-                       : first > 0 ? last / first
-                                   : std::numeric_limits<double>::infinity();
+    result.condition = !known                     ? std::numeric_limits<double>::quiet_NaN()
+                       : result.positive_definite ? last / first
+                                                  : std::numeric_limits<double>::infinity();
     result.ritz_values.clear();
     for (const double value : ritz.values) result.ritz_values.push_back(std::ldexp(value, exponent));
   }
 
   double upper_bound_of(const LanczosResult& result) const {
     if (result.reason == LanczosEnd::invariant_subspace) return result.largest.value;
-    const double root = std::log(1648 * std::sqrt(static_cast<double>(m_all_rows))) / (2 * result.steps - 1);
-    if (root >= 1) return std::numeric_limits<double>::infinity();
-    return result.largest.value / (1 - root * root);
+    const double error = error_of(result.steps);
+    if (error >= 1) return std::numeric_limits<double>::infinity();
+    return result.largest.value / (1 - error);
   }
 
   const Space& m_space;
@@ -295,6 +330,8 @@ class LanczosIteration {
   std::optional<krylov::BasisKernels<Scalar, Space>> m_kernels;
   int m_a_exponent = 0, m_m_exponent = 0;
   double m_beta = 0, m_size = 0;
+  int m_known_since = 0;  ///< the step since when the extreme Ritz values are known; 0: they are not
+  RitzValue m_known[2];   ///< they, then
   std::vector<double> m_alphas, m_betas;
 };
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <prekond/krylov/solver.hpp>
+#include <prekond/matrix/spmv.hpp>
 #include "core/norm.hpp"
 
 #include <limits>
@@ -78,7 +79,9 @@ class ScaledSystem {
   using Multi = MultiVector<Scalar, Space>;
 
   explicit ScaledSystem(const Problem& problem)
-      : m_problem(problem), m_rhs_exponents(problem.b.extent(1), 0) {}
+      : m_problem(problem),
+        m_compensated(dynamic_cast<const CompensatedOperator<Scalar, Space>*>(&problem.a)),
+        m_rhs_exponents(problem.b.extent(1), 0) {}
 
   MultiVectorView<const Scalar, Space> rhs() const {
     return m_rhs_is_copied ? MultiVectorView<const Scalar, Space>(m_rhs) : m_problem.b;
@@ -124,6 +127,11 @@ class ScaledSystem {
     scale_solution(c, power);
     scale_solution(c, -power);
   }
+  /// x' of column c from a copy that was made when e + a was `exponent`.
+  void set_solution(int c, VectorView<const Scalar, Space> from, int exponent) {
+    times_power<Scalar, Space>(m_problem.space, from, column(m_problem.x, c),
+                               exponent - solution_exponent(c));
+  }
   /// x from x', for all columns.
   void restore() {
     for (int c = 0; c < num_columns(); ++c) scale_solution(c, solution_exponent(c));
@@ -136,6 +144,17 @@ class ScaledSystem {
     const int first = m_matrix_exponent / 2;
     m_problem.a.apply(m_problem.space, times_half(x, first), y, alpha * power(m_matrix_exponent - first),
                       beta);
+  }
+  /// Whether A can be added up in twice the precision.
+  bool is_compensated() const { return m_compensated != nullptr; }
+  /// y + y_low -= A' x, added up so, for some columns. \pre is_compensated()
+  void subtract_compensated(MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,
+                            MultiVectorView<Scalar, Space> y_low) const {
+    const Space& space = m_problem.space;
+    if (m_matrix_exponent == 0) return m_compensated->apply_compensated(space, -1, x, y, y_low);
+    const int first = m_matrix_exponent / 2;
+    m_compensated->apply_compensated(space, -std::ldexp(real_type_t<Scalar>(1), m_matrix_exponent - first),
+                                     times_half(x, first), y, y_low);
   }
   /// y = A' x and (x, y), for one column
   void multiply_dot(VectorView<const Scalar, Space> x, VectorView<Scalar, Space> y,
@@ -172,6 +191,7 @@ class ScaledSystem {
   }
 
   const Problem& m_problem;
+  const CompensatedOperator<Scalar, Space>* m_compensated;  ///< A, where it is one
   std::vector<int> m_rhs_exponents;
   int m_matrix_exponent = 0, m_inverse_exponent = 0;
   bool m_rhs_is_copied = false;

@@ -3,6 +3,7 @@
 #pragma once
 #include <prekond/core/operator.hpp>
 #include <prekond/matrix/bcsr_matrix.hpp>
+#include <prekond/matrix/spmv.hpp>
 
 #include <type_traits>
 #include <utility>
@@ -34,9 +35,16 @@ void bcsr_dot(const Space& space, const std::type_identity_t<BcsrView<Scalar, Sp
               VectorView<const Scalar, Space> x, VectorView<Scalar, Space> y, VectorView<Scalar, Space> dot,
               const ReduceWorkspace<Scalar, Space>& workspace);
 
+/// y + y_low += alpha A x, added up as if in twice the precision, \see CompensatedOperator.
+template <class Scalar, class Space>
+void bcsr_compensated(const Space& space, real_type_t<Scalar> alpha,
+                      const std::type_identity_t<BcsrView<Scalar, Space>>& a,
+                      MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,
+                      MultiVectorView<Scalar, Space> y_low);
+
 /// A matrix by blocks as an operator, which shares its views.
 template <class Scalar, class Space>
-class BcsrOperator : public Operator<Scalar, Space> {
+class BcsrOperator : public CompensatedOperator<Scalar, Space> {
  public:
   using Matrix = BcsrMatrix<const Scalar, const int, const std::size_t, typename Space::memory_space>;
 
@@ -55,6 +63,11 @@ class BcsrOperator : public Operator<Scalar, Space> {
                  VectorView<Scalar, Space> dot,
                  const ReduceWorkspace<Scalar, Space>& workspace) const override {
     bcsr_dot<Scalar, Space>(space, m_a, x, y, dot, workspace);
+  }
+  void apply_compensated(const Space& space, real_type_t<Scalar> alpha,
+                         MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,
+                         MultiVectorView<Scalar, Space> y_low) const override {
+    bcsr_compensated<Scalar, Space>(space, alpha, m_a, x, y, y_low);
   }
   void apply_recurrence(const Space& space, const RecurrenceStep<Scalar>& step,
                         MultiVectorView<const Scalar, Space> x, MultiVectorView<const Scalar, Space> b,

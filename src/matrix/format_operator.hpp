@@ -3,6 +3,7 @@
 #pragma once
 #include <prekond/core/operator.hpp>
 #include <prekond/matrix/sell_matrix.hpp>
+#include <prekond/matrix/spmv.hpp>
 #include "matrix/dia_matrix.hpp"
 #include "matrix/jad_matrix.hpp"
 
@@ -31,9 +32,15 @@ void format_dot(const Space& space, const FormatView& a, VectorView<const Scalar
                 VectorView<Scalar, Space> y, VectorView<Scalar, Space> dot,
                 const ReduceWorkspace<Scalar, Space>& workspace);
 
+/// y + y_low += alpha A x, added up as if in twice the precision, \see CompensatedOperator.
+template <class Scalar, class Space, class FormatView>
+void format_compensated(const Space& space, real_type_t<Scalar> alpha, const FormatView& a,
+                        MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,
+                        MultiVectorView<Scalar, Space> y_low);
+
 /// A matrix of one of these formats as an operator, which shares its views.
 template <class Matrix, class View, class Scalar, class Space>
-class FormatOperator : public Operator<Scalar, Space> {
+class FormatOperator : public CompensatedOperator<Scalar, Space> {
  public:
   explicit FormatOperator(Matrix a) : m_a(std::move(a)) {}
 
@@ -50,6 +57,11 @@ class FormatOperator : public Operator<Scalar, Space> {
                  VectorView<Scalar, Space> dot,
                  const ReduceWorkspace<Scalar, Space>& workspace) const override {
     format_dot<Scalar, Space, View>(space, m_a, x, y, dot, workspace);
+  }
+  void apply_compensated(const Space& space, real_type_t<Scalar> alpha,
+                         MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,
+                         MultiVectorView<Scalar, Space> y_low) const override {
+    format_compensated<Scalar, Space, View>(space, alpha, m_a, x, y, y_low);
   }
   void apply_recurrence(const Space& space, const RecurrenceStep<Scalar>& step,
                         MultiVectorView<const Scalar, Space> x, MultiVectorView<const Scalar, Space> b,

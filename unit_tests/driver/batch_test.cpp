@@ -294,5 +294,91 @@ TEST_F(BatchTest, NoInputIsOverwrittenAndNoOldReportStays) {
   EXPECT_EQ(failed["matrix"]["source"], "kept,missing");
 }
 
+/// The matrix of BatchTest times a factor.
+std::string scaled_matrix(double factor) {
+  std::ostringstream text;
+  text.precision(17);
+  text << "%%MatrixMarket matrix coordinate real general\n3 3 7\n1 1 " << 4 * factor << "\n1 2 " << -factor
+       << "\n2 1 " << -2 * factor << "\n2 2 " << 4 * factor << "\n2 3 " << -factor << "\n3 2 " << -2 * factor
+       << "\n3 3 " << 4 * factor << "\n";
+  return text.str();
+}
+
+/// Columns of an array file.
+std::vector<std::vector<double>> columns_of(const std::string& text) {
+  std::istringstream lines(text);
+  std::string line;
+  while (std::getline(lines, line) && line[0] == '%') {
+  }
+  std::istringstream sizes(line);
+  std::size_t rows = 0, columns = 0;
+  sizes >> rows >> columns;
+  std::vector<std::vector<double>> result(columns, std::vector<double>(rows));
+  for (auto& column : result)
+    for (double& value : column) lines >> value;
+  return result;
+}
+
+TEST_F(BatchTest, SystemsOfAnyScaleAreSolvedAndWritten) {
+  fs::create_directories(file("scales"));
+  const std::vector<double> factors = {1, 1e-200, 1e200, 1e-300, 1e300};
+  for (std::size_t s = 0; s < factors.size(); ++s)
+    write("scales/" + std::to_string(s) + ".mtx", scaled_matrix(factors[s]));
+  for (const std::string solver : {"gmres", "bicgstab", "idr"})
+    for (const std::string precond : {"none", "jacobi", "ilu0", "isai"}) {
+      SCOPED_TRACE(solver + ' ' + precond);
+      const Json report = report_of({"batch", "--values", "scales", "--solver", solver, "--precond", precond,
+                                     "--rtol", "1e-10", "--solution", "x.mtx", "-q"});
+      EXPECT_EQ(report["batch"]["converged"], 5);
+      EXPECT_EQ(report["batch"]["iterations"]["min"], report["batch"]["iterations"]["max"]);
+      EXPECT_EQ(report["files"]["solution"], "x.mtx");
+      const auto x = columns_of(read_file(file("x.mtx")));
+      ASSERT_EQ(x.size(), 5u);
+      for (const auto& column : x) {
+        ASSERT_EQ(column.size(), 3u);
+        for (const double value : column) EXPECT_NEAR(value, 1, 1e-8);
+      }
+    }
+  // b = 1, so that x has the scale of A^-1; and an absolute tolerance that is met at once.
+  const auto gmres = [](const std::vector<std::string>& more) {
+    std::vector<std::string> all = {"batch",    "--values", "scales/0.mtx,scales/1.mtx",
+                                    "--rhs",    "ones",     "--solution",
+                                    "ones.mtx", "--solver", "gmres",
+                                    "-q"};
+    all.insert(all.end(), more.begin(), more.end());
+    return report_of(all);
+  };
+  EXPECT_EQ(gmres({"--rtol", "1e-10"})["batch"]["converged"], 2);
+  const auto ones = columns_of(read_file(file("ones.mtx")));
+  for (int i = 0; i < 3; ++i) EXPECT_NEAR(ones[1][i] / (1e200 * ones[0][i]), 1, 1e-8);
+  EXPECT_EQ(gmres({"--rtol", "1e-10", "--atol", "10"})["batch"]["iterations"]["max"], 0);
+  write("tiny.mtx", scaled_matrix(1e-200));
+  write("tiny_b.mtx", "%%MatrixMarket matrix array real general\n3 1\n1e150\n1e150\n1e150\n");
+  const Result overflow = run({"batch", "--values", "tiny.mtx", "--rhs", "files", "--solver", "gmres"});
+  EXPECT_EQ(overflow.code, 5);
+  EXPECT_THAT(overflow.err, HasSubstr("out_of_range"));
+}
+
+TEST_F(BatchTest, CgRefusesWhatIsNotSymmetric) {
+  fs::create_directories(file("symmetry"));
+  write("symmetry/0.mtx",
+        "%%MatrixMarket matrix coordinate real general\n2 2 4\n1 1 2\n1 2 -1\n2 1 -1\n2 2 2\n");
+  write("symmetry/1.mtx",
+        "%%MatrixMarket matrix coordinate real general\n2 2 4\n1 1 2\n1 2 -1\n2 1 -1.5\n2 2 2\n");
+  write("symmetry/2.mtx",
+        "%%MatrixMarket matrix coordinate real general\n2 2 4\n1 1 2\n1 2 -1\n2 1 -1\n2 2 -2\n");
+  const Result batch = run({"batch", "--values", "symmetry", "--solver", "cg"}),
+               one = run({"solve", "symmetry/1.mtx", "--solver", "cg"});
+  EXPECT_EQ(batch.code, 3);
+  EXPECT_EQ(batch.err, one.err);
+  EXPECT_THAT(batch.err, HasSubstr("symmetry/1.mtx: the matrix is not symmetric: entry (1, 2) is -1"));
+  const Result negative = run({"batch", "--values", "symmetry/0.mtx,symmetry/2.mtx", "--solver", "cg"});
+  EXPECT_EQ(negative.code, 3);
+  EXPECT_THAT(negative.err, HasSubstr("symmetry/2.mtx: the diagonal entry of row 2 is -2"));
+  EXPECT_EQ(run({"batch", "--values", "symmetry", "--solver", "gmres"}).code, 0);
+  EXPECT_EQ(run({"batch", "--values", "symmetry/0.mtx", "--solver", "cg"}).code, 0);
+  EXPECT_EQ(run({"batch", "--generate", "convection_diffusion3d:3,batch=3", "--solver", "cg"}).code, 3);
+}
+
 }  // namespace
 }  // namespace prekond::testing

@@ -99,6 +99,50 @@ TEST_F(ConditionTest, OfHermitianIndefiniteAndTinyMatrices) {
   EXPECT_LT(chebyshev["condition"].get<double>(), jacobi["condition"].get<double>() / 2);
 }
 
+TEST_F(ConditionTest, SaysWhatAMatrixIsThatIsNotPositiveDefinite) {
+  // 2000 entries of 1 and one of -1; a ring of 4 rows; and minus a path with its ends held.
+  std::string text = "%%MatrixMarket matrix coordinate real symmetric\n2000 2000 2000\n";
+  for (int i = 1; i <= 2000; ++i)
+    text += std::to_string(i) + " " + std::to_string(i) + (i == 777 ? " -1\n" : " 1\n");
+  write("one_negative.mtx", text);
+  write("ring.mtx",
+        "%%MatrixMarket matrix coordinate real symmetric\n4 4 8\n1 1 2\n2 2 2\n3 3 2\n4 4 2\n2 1 -1\n3 2 -1\n"
+        "4 3 -1\n4 1 -1\n");
+  write("negative.mtx",
+        "%%MatrixMarket matrix coordinate real symmetric\n4 4 7\n1 1 -2\n2 2 -2\n3 3 -2\n4 4 -2\n2 1 1\n"
+        "3 2 1\n4 3 1\n");
+  const auto said = [](const std::string& matrix, const std::string& precond, const std::string& word) {
+    const std::vector<std::string> info = {"info", matrix, "--condition", "--precond", precond};
+    const Json condition = report_of(info)["condition"];
+    EXPECT_EQ(condition["definiteness"], word) << matrix << ' ' << precond;
+    EXPECT_EQ(condition["positive_definite"], false);
+    EXPECT_TRUE(condition["condition"].is_null());
+    EXPECT_THAT(run(info).out, HasSubstr("not positive definite but " + word));
+  };
+  said("one_negative.mtx", "none", "indefinite");
+  for (const std::string precond : {"none", "jacobi", "fsai", "adaptive_fsai", "ic0", "amg"})
+    said("ring.mtx", precond, "singular");
+  said("negative.mtx", "none", "negative definite");
+  EXPECT_EQ(report_of({"info", "--generate", "poisson2d:5", "--condition"})["condition"]["definiteness"],
+            "positive definite");
+}
+
+TEST_F(ConditionTest, CgSaysThatMinusAIsPositiveDefinite) {
+  write("negative.mtx",
+        "%%MatrixMarket matrix coordinate real symmetric\n4 4 7\n1 1 -2\n2 2 -2\n3 3 -2\n4 4 -2\n2 1 1\n"
+        "3 2 1\n4 3 1\n");
+  write("mixed.mtx",
+        "%%MatrixMarket matrix coordinate real symmetric\n3 3 4\n1 1 -1\n2 2 -1\n3 3 -1\n2 1 3\n");
+  for (const std::string precond : {"none", "jacobi", "adaptive_fsai", "ic0"}) {
+    const Result result = run({"solve", "negative.mtx", "--solver", "cg", "--precond", precond});
+    EXPECT_EQ(result.code, 3);
+    EXPECT_THAT(result.err, HasSubstr("negative.mtx: the matrix is negative definite"));
+    EXPECT_THAT(result.err, HasSubstr("-A is positive definite: negate the matrix and the right-hand side"));
+  }
+  const Result mixed = run({"solve", "mixed.mtx", "--solver", "cg", "--precond", "none"});
+  EXPECT_THAT(mixed.err, HasSubstr("the diagonal entry of row 1 is -1"));
+}
+
 TEST_F(ConditionTest, OfAScaledMatrix) {
   // R A R has a unit diagonal here.
   write("powers.mtx",

@@ -68,6 +68,23 @@ TEST_F(NearNullSpaceTest, RigidBodyModesNeedFewerIterations) {
   EXPECT_LE(std::abs(iterations({"--near-null-space", "modes.mtx", "-p", "unknowns_per_node=3"}) - grid), 1);
 }
 
+TEST_F(NearNullSpaceTest, TheScaleOfAVectorDoesNotMatter) {
+  constexpr int n = 12;
+  const auto solved = [&](const std::string& value) {
+    std::string text = "%%MatrixMarket matrix array real general\n" + std::to_string(n * n * n) + " 1\n";
+    for (int i = 0; i < n * n * n; ++i) text += value + "\n";
+    write("vector.mtx", text);
+    return report_of({"solve", "--generate", "poisson3d:12", "--precond", "amg", "-p", "coarse_size=20",
+                      "--rtol", "1e-10", "--near-null-space", "vector.mtx"});
+  };
+  const Json ones = solved("1"), tiny = solved("1e-200"), huge = solved("-1e250"), least = solved("1e-310"),
+             zero = solved("0");
+  for (const Json& other : {tiny, huge, least})
+    EXPECT_EQ(other["solver"]["iterations"], ones["solver"]["iterations"]);
+  EXPECT_EQ(ones["preconditioner"]["notes"].dump(), tiny["preconditioner"]["notes"].dump());
+  EXPECT_THAT(zero["preconditioner"]["notes"].dump(), HasSubstr("vector 1 of the near null space is zero"));
+}
+
 TEST_F(NearNullSpaceTest, TheReportHasThem) {
   const Json grid = report_of(solve({"--coordinates", "grid"}))["near_null_space"];
   EXPECT_EQ(grid["name"], "grid");

@@ -14,6 +14,7 @@
 #include <prekond/core/error.hpp>
 #include <prekond/krylov/lanczos.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -232,6 +233,74 @@ TYPED_TEST(LanczosTest, StopsAtTheTolerance) {
   }
 }
 
+TYPED_TEST(LanczosTest, ARitzValueNearAnEigenvalueIsNotTheExtremeOne) {
+  constexpr int n = 20000;
+  const LanczosOptions options{.steps = 500, .tolerance = 1e-2};
+  for (const double outlier : {-1.0, -1e-3, 3.0, 1.02, 1e-4})
+    for (const auto kind : {Reorthogonalization::local, full})
+      for (const bool has_gap : {true, false}) {
+        SCOPED_TRACE(outlier);
+        std::vector<double> eigenvalues(n, 1.0);
+        for (int i = 0; i < n && !has_gap; ++i) eigenvalues[i] = 0.5 + 0.5 * i / n;
+        eigenvalues[n / 3] = outlier;
+        LanczosOptions own = options;
+        own.reorthogonalization = kind;
+        const auto result = run<double, TypeParam>(diagonal_matrix(eigenvalues), own);
+        const double least = *std::min_element(eigenvalues.begin(), eigenvalues.end()),
+                     most = *std::max_element(eigenvalues.begin(), eigenvalues.end());
+        EXPECT_NEAR(result.smallest.value, least, 1e-2 * std::abs(least));
+        EXPECT_NEAR(result.largest.value, most, 1e-2 * most);
+        EXPECT_EQ(result.positive_definite, outlier > 0);
+        EXPECT_LT(result.steps, 200);
+      }
+  // A star with jacobi: D^-1/2 A D^-1/2 has the eigenvalue 1, and 1 - m and 1 + m once each.
+  std::vector<std::vector<double>> dense(401, std::vector<double>(401, 0.0));
+  for (int i = 1; i <= 400; ++i) {
+    dense[i][i] = 2;
+    dense[0][i] = dense[i][0] = -1;
+  }
+  dense[0][0] = 400;
+  const HostMatrix<double> star = sparse(dense);
+  const auto jacobi = preconditioner_of<TypeParam>("jacobi", star);
+  const double m = std::sqrt(0.5);
+  const auto result = run<double, TypeParam>(star, options, jacobi.get());
+  EXPECT_NEAR(result.condition, (1 + m) / (1 - m), 1e-6);
+}
+
+TYPED_TEST(LanczosTest, SingularMatricesHaveNoCondition) {
+  // A ring, by itself and with inverses that know its null vector.
+  constexpr int n = 40;
+  std::vector<std::vector<double>> dense(n, std::vector<double>(n, 0.0));
+  for (int i = 0; i < n; ++i) {
+    dense[i][i] = 2;
+    dense[i][(i + 1) % n] = dense[(i + 1) % n][i] = -1;
+  }
+  const HostMatrix<double> ring = sparse(dense);
+  const LanczosOptions options{.steps = 100, .tolerance = 1e-2, .reorthogonalization = full};
+  const auto plain = run<double, TypeParam>(ring, options);
+  EXPECT_FALSE(plain.positive_definite);
+  EXPECT_TRUE(std::isinf(plain.condition));
+  EXPECT_LE(std::abs(plain.smallest.value), plain.rounding);
+  EXPECT_GT(plain.rounding, 0);
+  for (const char* name : {"jacobi", "fsai", "adaptive_fsai", "amg", "chebyshev"}) {
+    const auto m = preconditioner_of<TypeParam>(name, ring);
+    EXPECT_FALSE((run<double, TypeParam>(ring, options, m.get()).positive_definite)) << name;
+  }
+  // The inverse of a nearly singular matrix: the image of any vector is the null vector.
+  const HostMatrix<double> path = [&] {
+    dense[0][0] = 1;
+    dense[n - 1][n - 1] = 1;
+    dense[0][n - 1] = dense[n - 1][0] = 0;
+    return sparse(dense);
+  }();
+  dense[0][0] += 1e-14;
+  const auto exact = create_preconditioner<double, TypeParam>("ick", {{"level", std::int64_t(2)}});
+  exact->numeric(TypeParam(), to_device<TypeParam>(sparse(dense)));
+  const auto image = run<double, TypeParam>(path, options, exact.get());
+  EXPECT_FALSE(image.positive_definite);
+  EXPECT_FALSE(image.condition < 1e12);
+}
+
 TYPED_TEST(LanczosTest, DetectsIndefiniteMatricesAndPreconditioners) {
   const HostMatrix<double> indefinite = shifted(problem("poisson2d:8"), 1.0);
   const auto result = run<double, TypeParam>(indefinite, {.steps = 40});
@@ -353,6 +422,7 @@ TEST(LanczosEndTest, HasNames) {
   EXPECT_EQ(to_string(LanczosEnd::tolerance), "tolerance");
   EXPECT_EQ(to_string(LanczosEnd::invariant_subspace), "invariant_subspace");
   EXPECT_EQ(to_string(LanczosEnd::preconditioner_not_spd), "preconditioner_not_spd");
+  EXPECT_EQ(to_string(LanczosEnd::singular), "singular");
   EXPECT_EQ(to_string(LanczosEnd::nan), "nan");
 }
 

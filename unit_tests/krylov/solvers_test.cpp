@@ -228,8 +228,7 @@ TYPED_TEST(SolversTest, ZeroAndSingularSystemsEndWithAReason) {
       const auto solved =
           solve_with<double, TypeParam>(variant, operator_of<TypeParam>(a), nullptr, b, stop_at(1e-8, 200));
       EXPECT_FALSE(solved.result.converged);
-      EXPECT_EQ(solved.result.reason == StopReason::nan, !all_finite(solved.x))
-          << to_string(solved.result.reason);
+      EXPECT_TRUE(all_finite(solved.x)) << to_string(solved.result.reason);
       if (a.nnz() == 0) {
         EXPECT_THAT(to_string(solved.result.reason), StartsWith("breakdown_"));
         EXPECT_EQ(solved.x, std::vector<double>(3, 0.0));

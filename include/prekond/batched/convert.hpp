@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <prekond/batched/formats.hpp>
+#include <prekond/batched/result.hpp>
 
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 namespace prekond {
@@ -59,6 +61,30 @@ BatchedStorage<BatchedCsr<Scalar, Space>> perturbed_batch(const Space& space,
                                                           const CsrView<Scalar, Space>& model,
                                                           std::int64_t num_systems,
                                                           const BatchedPerturbation& perturbation = {});
+
+/// The exponents of the powers of two that the matrices and right-hand sides of a batch were divided by.
+template <class Space>
+struct BatchedScaling {
+  Vector<int, Space> matrix, rhs;  ///< num_systems
+};
+
+/// Divides the matrix and the right-hand side of each system by powers of two near their largest entries
+/// where those are out of 2^-128 to 2^128 (single precision: 2^-16 to 2^16), so that the squares of a solve
+/// are in range. Powers of two are exact: the iterations of other systems do not change, nor does their
+/// number. An absolute tolerance of system s is to be divided by 2^rhs(s). Does not fence.
+///
+/// Cost: one reading of all values, and one writing of those that change.
+template <class Scalar, class Space>
+BatchedScaling<Space> scale_batch(const Space& space,
+                                  const std::type_identity_t<MultiVectorView<Scalar, Space>>& values,
+                                  const std::type_identity_t<MultiVectorView<Scalar, Space>>& b);
+
+/// The solutions of the systems before `scale_batch`, n x num_systems, from those after it. A system whose
+/// solution has a norm that is no normal number of its type ends as `out_of_range`. Does not fence.
+template <class Scalar, class Space>
+void unscale_solutions(const Space& space, const BatchedScaling<Space>& scaling,
+                       const std::type_identity_t<MultiVectorView<Scalar, Space>>& x,
+                       const BatchedResult<Space>& result);
 
 /// The same batch in another format. Padding and elements of a band outside of the pattern are zeros; the
 /// band is the narrowest that contains the pattern. Fences.

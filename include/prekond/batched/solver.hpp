@@ -39,9 +39,9 @@ struct BatchedTolerances {
 /// device where all fits). The layout does not change the results.
 ///
 /// Breakdown: the reasons are the immediate ones; a singular matrix is not looked for (`breakdown_singular`).
-/// Batched systems are not rescaled by powers of two: a system whose ||b||^2 is out of the range of normal
-/// numbers of its type ends as `out_of_range`, and is not changed. x is finite at the end where it and the
-/// matrix were, or the reason is `nan`.
+/// Batched systems are not rescaled by powers of two (`scale_batch` does that beforehand): a system whose
+/// ||b||^2 is out of the range of normal numbers of its type ends as `out_of_range`, and is not changed. x is
+/// finite at the end where it and the matrix were, or the reason is `nan`.
 template <class Scalar, class Matrix>
 class BatchedSolver {
  public:

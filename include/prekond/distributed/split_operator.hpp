@@ -4,6 +4,7 @@
 #include <prekond/core/operator.hpp>
 #include <prekond/distributed/distributed_matrix.hpp>
 #include <prekond/distributed/impl/remote_part.hpp>
+#include <prekond/matrix/spmv.hpp>
 
 #include <functional>
 #include <memory>
@@ -34,7 +35,7 @@ struct NumberPart {
 ///
 /// Source: Ma, Hu, Yuan, Liu, Math. Probl. Eng. 2021, 6613230, section 3.2, the products MDP and ODP.
 template <class Scalar, class Space>
-class SplitOperator : public Operator<Scalar, Space> {
+class SplitOperator : public CompensatedOperator<Scalar, Space> {
  public:
   using matrix_type = CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>;
   using MakeOperator = std::function<std::unique_ptr<Operator<Scalar, Space>>(const matrix_type&)>;
@@ -54,6 +55,7 @@ class SplitOperator : public Operator<Scalar, Space> {
     };
     m_remote = RemotePart<Scalar, Space>(space, part(false));
     m_own = make_own(part(true));
+    m_own_compensated = dynamic_cast<const CompensatedOperator<Scalar, Space>*>(m_own.get());
     space.fence("prekond::split_operator::made");
     reserve(space, 1);
   }
@@ -69,18 +71,43 @@ class SplitOperator : public Operator<Scalar, Space> {
   /// Collective.
   void apply(const Space& space, MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,
              Scalar alpha = 1, Scalar beta = 0) const override {
-    if (y.extent(1) == 0) return;
-    if (y.extent(1) > m_received.extent(1)) reserve(space, y.extent(1));
-    const MultiVectorView<Scalar, Space> received =
-        Kokkos::subview(m_received, Kokkos::ALL, std::make_pair(std::size_t(0), y.extent(1)));
-    const VectorImport<Scalar, Space>& import = m_a.column_import();
-    import.start(space, x);
-    m_own->apply(space, x, y, alpha, beta);
-    import.finish(space, received);
-    m_remote.add_product(space, alpha, received, y);
+    exchange(
+        space, x, [&] { m_own->apply(space, x, y, alpha, beta); },
+        [&](const auto& received) { m_remote.add_product(space, alpha, received, y); });
+  }
+  /// Collective. D x is an ordinary product where D is no CompensatedOperator.
+  void apply_compensated(const Space& space, real_type_t<Scalar> alpha,
+                         MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,
+                         MultiVectorView<Scalar, Space> y_low) const override {
+    exchange(
+        space, x,
+        [&] {
+          if (m_own_compensated != nullptr)
+            m_own_compensated->apply_compensated(space, alpha, x, y, y_low);
+          else
+            m_own->apply(space, x, y, Scalar(alpha), Scalar(1));
+        },
+        [&](const auto& received) {
+          spmv_compensated<Scalar, Space>(space, alpha, m_remote.matrix(), received, y, y_low);
+        });
   }
 
  private:
+  /// own(), then remote(the entries of x of other ranks), which are under way meanwhile.
+  template <class Own, class Remote>
+  void exchange(const Space& space, MultiVectorView<const Scalar, Space> x, const Own& own,
+                const Remote& remote) const {
+    if (x.extent(1) == 0) return;
+    if (x.extent(1) > m_received.extent(1)) reserve(space, x.extent(1));
+    const MultiVectorView<Scalar, Space> received =
+        Kokkos::subview(m_received, Kokkos::ALL, std::make_pair(std::size_t(0), x.extent(1)));
+    const VectorImport<Scalar, Space>& import = m_a.column_import();
+    import.start(space, x);
+    own();
+    import.finish(space, received);
+    remote(received);
+  }
+
   void reserve(const Space& space, std::size_t k) const {
     m_received = allocate<MultiVector<Scalar, Space>>(space, "prekond::split_operator::received",
                                                       m_a.num_cols() - m_a.num_rows(), k);
@@ -88,6 +115,7 @@ class SplitOperator : public Operator<Scalar, Space> {
 
   const DistributedMatrix<Scalar, Space>& m_a;
   std::unique_ptr<Operator<Scalar, Space>> m_own;
+  const CompensatedOperator<Scalar, Space>* m_own_compensated = nullptr;  ///< m_own, where it is one
   RemotePart<Scalar, Space> m_remote;
   mutable MultiVector<Scalar, Space> m_received;
 };

@@ -38,7 +38,7 @@ struct BicgstabOptions {
 /// Cost of an iteration: two products with A, two applications of M^-1, five other kernels and three global
 /// reductions. The scalars stay on the device, and the host waits once, for the stopping test.
 ///
-/// Memory: 5 vectors a right-hand side (7 with a preconditioner on the right, 6 on the left) and the
+/// Memory: 6 vectors a right-hand side (8 with a preconditioner on the right, 7 on the left) and the
 /// preconditioner's workspace, allocated once.
 ///
 /// Breakdown: `breakdown_rho` where |(r^, r)| <= epsilon ||r^|| ||r||, `breakdown_pivot` where (r^, K p) = 0,

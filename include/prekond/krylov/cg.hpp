@@ -50,8 +50,8 @@ struct CgOptions {
 /// `single_reduction`) and two global reductions (one). The scalars stay on the device, and the host waits
 /// once, for the stopping test.
 ///
-/// Memory: 4 vectors a right-hand side (5 with `single_reduction`) and the preconditioner's workspace,
-/// allocated once.
+/// Memory: 5 vectors a right-hand side (6 with `single_reduction`), of which one is a copy of x, and the
+/// preconditioner's workspace, allocated once.
 ///
 /// Breakdown: (r, z) <= 0 ends as `breakdown_preconditioner_not_spd`, (p, A p) <= 0 as `breakdown_not_spd`.
 ///

@@ -68,7 +68,7 @@ struct GmresOptions {
 /// and for one, that are left), and j^2 / 2 products on the host each. The host waits once a step, rotates
 /// the Hessenberg matrix in double precision and tests.
 ///
-/// Memory: m + 1 vectors a right-hand side, 1 more with a preconditioner, and its workspace, allocated once;
+/// Memory: m + 2 vectors a right-hand side, 1 more with a preconditioner, and its workspace, allocated once;
 /// 30 vectors of 10^7 doubles are 2.4 GB.
 ///
 /// Breakdown: where the Krylov space ends (the new vector is 0 but for rounding) x is the solution, or, with
@@ -125,7 +125,7 @@ struct FgmresOptions {
 /// applied to a vector that has been orthogonalised once and is not normalised; z_j is then corrected along
 /// with v_j, by one more pass over the kept vectors.
 ///
-/// Memory: 2 m + 1 vectors a right-hand side (m + 1 without a preconditioner).
+/// Memory: 2 m + 2 vectors a right-hand side (m + 2 without a preconditioner).
 ///
 /// \throws as Solver
 ///

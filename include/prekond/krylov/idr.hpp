@@ -48,7 +48,7 @@ struct IdrOptions {
 /// step, which a recurrence makes biorthogonal. The scalars stay on the device, and the host waits once, for
 /// the stopping test.
 ///
-/// Memory: s vectors, and 2 s + 3 a right-hand side (1 more with a preconditioner), allocated once.
+/// Memory: s vectors, and 2 s + 4 a right-hand side (1 more with a preconditioner), allocated once.
 ///
 /// Breakdown: `breakdown_pivot` where p_k^H g_k = 0, `breakdown_omega` where K r = 0, or with kappa = 0 (K r,
 /// r) = 0. The method starts again once, from the true residual with another P; it reports a second

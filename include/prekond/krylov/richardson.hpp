@@ -31,7 +31,7 @@ struct RichardsonOptions {
 /// Cost of an iteration: one product with A, one application of M^-1, one other kernel and one global
 /// reduction, for the stopping test.
 ///
-/// Memory: 2 vectors a right-hand side (3 with a preconditioner) and the preconditioner's workspace.
+/// Memory: 3 vectors a right-hand side (4 with a preconditioner) and the preconditioner's workspace.
 ///
 /// Breakdown: a divergent iteration ends as `divergence` or at max_iters, or as `nan` when the residual
 /// overflows.

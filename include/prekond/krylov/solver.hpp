@@ -22,6 +22,9 @@ struct SolveResult {
   /// Without success: whether the least of ||A v|| / ||v|| for v = x, b and b - A x is below eps^(3/4) times
   /// the largest, or below sqrt(eps) times the largest for a relative residual above eps^(1/4).
   bool looks_singular = false;
+  /// Without success: whether x is the one that a former cycle, or the solve, began with, because the
+  /// residual had grown since.
+  bool went_back = false;
   std::int64_t iterations = 0;
   std::int64_t matrix_products = 0;
   double relative_residual = 0;       ///< the solver's own ||r|| / ||b|| at the end
@@ -59,7 +62,12 @@ class Solver {
   ///
   /// Convergence is ||b - A x|| <= max(rtol ||b||, atol) of the true residual. The true residual is computed
   /// when the recursive one has converged; where it is larger the method goes on from it, with half the
-  /// target, as long as it falls by a tenth each time, and ends as `stagnation` otherwise.
+  /// target, as long as it falls by a tenth each time, and ends as `stagnation` otherwise. It is added up as
+  /// if in twice the precision where A is a CompensatedOperator, as all matrices are: a success is one of the
+  /// exact residual.
+  ///
+  /// Without success x has the least residual among the initial x, those that a cycle or a restart began
+  /// with, and the last one: it is never worse than the initial one.
   ///
   /// Entries may have any size: where ||b||, a product or an application would make inner products under- or
   /// overflow, the method works on A, b, x and M^-1 times powers of two, which are exact, and undoes them. x

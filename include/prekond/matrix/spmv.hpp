@@ -45,9 +45,29 @@ void spmv_recurrence(const Space& space, const RecurrenceStep<Scalar>& step,
                      MultiVectorView<const Scalar, Space> x, MultiVectorView<const Scalar, Space> b,
                      MultiVectorView<Scalar, Space> y);
 
+/// y + y_low += alpha A x, added up as if in twice the precision, \see CompensatedOperator. Same bits for any
+/// number of threads. Cost: about four of spmv on a host. No allocation, no fence. \throws InputError where
+/// the sizes do not fit
+template <class Scalar, class Space>
+void spmv_compensated(const Space& space, real_type_t<Scalar> alpha, const CsrView<Scalar, Space>& a,
+                      MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,
+                      MultiVectorView<Scalar, Space> y_low);
+
+/// An operator that knows its entries. Derive from it where a solver's success is to be one of the exact
+/// residual, which the rounding errors of an ordinary product can hide.
+template <class Scalar, class Space>
+class CompensatedOperator : public Operator<Scalar, Space> {
+ public:
+  /// y + y_low += alpha A x, for k columns, added up as if in twice the precision; alpha is a power of two,
+  /// or minus one. y_low has the digits that y has no place for.
+  virtual void apply_compensated(const Space& space, real_type_t<Scalar> alpha,
+                                 MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,
+                                 MultiVectorView<Scalar, Space> y_low) const = 0;
+};
+
 /// A CSR matrix as an operator. It keeps the matrix's views (not a copy of what they point to).
 template <class Scalar, class Space>
-class CsrOperator : public Operator<Scalar, Space> {
+class CsrOperator : public CompensatedOperator<Scalar, Space> {
  public:
   using matrix_type = CsrMatrix<const Scalar, const int, const std::size_t, typename Space::memory_space>;
 
@@ -65,6 +85,11 @@ class CsrOperator : public Operator<Scalar, Space> {
                  VectorView<Scalar, Space> dot,
                  const ReduceWorkspace<Scalar, Space>& workspace) const override {
     spmv_dot<Scalar, Space>(space, m_a, x, y, dot, workspace);
+  }
+  void apply_compensated(const Space& space, real_type_t<Scalar> alpha,
+                         MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,
+                         MultiVectorView<Scalar, Space> y_low) const override {
+    spmv_compensated<Scalar, Space>(space, alpha, m_a, x, y, y_low);
   }
   void apply_recurrence(const Space& space, const RecurrenceStep<Scalar>& step,
                         MultiVectorView<const Scalar, Space> x, MultiVectorView<const Scalar, Space> b,

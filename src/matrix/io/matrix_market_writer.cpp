@@ -122,20 +122,21 @@ void write_matrix_market(const std::string& path, const CsrView<Scalar, Kokkos::
 }
 
 template <class Scalar>
-void write_vector_market(const std::string& path, const VectorView<const Scalar, Kokkos::HostSpace>& x,
-                         const std::string& comment) {
+void write_vectors_market(const std::string& path, const MultiVectorView<const Scalar, Kokkos::HostSpace>& x,
+                          const std::string& comment) {
   TextOutput out(path);
   write_head<Scalar>(out, "array", "general", comment);
-  out << x.extent(0) << " 1\n";
-  for (std::size_t i = 0; i < x.extent(0); ++i) out << x(i) << "\n";
+  out << x.extent(0) << " " << x.extent(1) << "\n";
+  for (std::size_t k = 0; k < x.extent(1); ++k)
+    for (std::size_t i = 0; i < x.extent(0); ++i) out << x(i, k) << "\n";
   out.close();
 }
 
 #define PREKOND_MARKET_WRITER(Scalar)                                                                      \
   template void write_matrix_market<Scalar>(const std::string&, const CsrView<Scalar, Kokkos::HostSpace>&, \
                                             const MatrixMarketWriteOptions&);                              \
-  template void write_vector_market<Scalar>(                                                               \
-      const std::string&, const VectorView<const Scalar, Kokkos::HostSpace>&, const std::string&);
+  template void write_vectors_market<Scalar>(                                                              \
+      const std::string&, const MultiVectorView<const Scalar, Kokkos::HostSpace>&, const std::string&);
 PREKOND_MARKET_WRITER(double)
 PREKOND_MARKET_WRITER(float)
 PREKOND_MARKET_WRITER(Kokkos::complex<double>)

@@ -85,22 +85,59 @@ Matrix<Scalar, Space> own_copy(const Space& space, const CsrView<Scalar, Space>&
   return copy_of<Scalar, Space>(space, "prekond::amg::own_copy", a);
 }
 
-/// A with a diagonal that is 16 n epsilon times larger.
+/// A with a diagonal that is 16 n epsilon times larger, or epsilon^(2/3) times: an inverse that makes
+/// rounding errors 1 / shift times as large lets the residual of CG fall to epsilon / sqrt(shift).
 template <class Scalar, class Space>
 Matrix<Scalar, Space> shifted(const Space& space, const CsrView<Scalar, Space>& a) {
   const Matrix<Scalar, Space> result = own_copy<Scalar, Space>(space, a);
-  const Scalar shift = Scalar(16) * std::numeric_limits<Scalar>::epsilon() * Scalar(a.num_rows);
+  const Scalar epsilon = std::numeric_limits<Scalar>::epsilon(), root = std::cbrt(epsilon);
+  const Scalar shift = std::max(16 * epsilon * Scalar(a.num_rows), root * root);
   Kokkos::parallel_for("prekond::amg::shift_diagonal", Rows<Space>(space, 0, a.num_rows),
                        ShiftDiagonal<Scalar, Space>{result, shift});
   return result;
 }
 
 template <class Scalar, class Space>
-MultiVector<Scalar, Space> copy_vectors(const Space& space,
-                                        const MultiVectorView<const Scalar, Space>& from) {
+struct LargestEntry {
+  VectorView<const Scalar, Space> v;
+  KOKKOS_FUNCTION void operator()(std::int64_t i, Scalar& largest) const {
+    const Scalar size = Kokkos::abs(v(i));
+    if (size > largest) largest = size;
+  }
+};
+
+/// v times two powers of two, whose product may be out of range.
+template <class Scalar, class Space>
+struct TimesPowers {
+  VectorView<Scalar, Space> v;
+  Scalar first, second;
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const { v(i) = (v(i) * first) * second; }
+};
+
+/// A copy of the vectors, each times a power of two where squares of its entries would be out of range. Notes
+/// which are zero.
+template <class Scalar, class Space>
+MultiVector<Scalar, Space> copy_vectors(const Space& space, const MultiVectorView<const Scalar, Space>& from,
+                                        Report& report) {
+  constexpr int most = std::numeric_limits<Scalar>::max_exponent / 8;
   const auto to = allocate<MultiVector<Scalar, Space>>(space, "prekond::amg::near_null_space", from.extent(0),
                                                        from.extent(1));
   Kokkos::deep_copy(space, to, from);
+  const Rows<Space> rows(space, 0, static_cast<std::int64_t>(from.extent(0)));
+  for (std::size_t c = 0; c < from.extent(1); ++c) {
+    Scalar largest = 0;
+    Kokkos::parallel_reduce("prekond::amg::largest_entry", rows, LargestEntry<Scalar, Space>{column(to, c)},
+                            Kokkos::Max<Scalar>(largest));
+    if (!(largest > 0) && from.extent(0) > 0)
+      report.notes.push_back("vector " + std::to_string(c + 1) +
+                             " of the near null space is zero: it adds nothing");
+    const int exponent = largest > 0 && std::isfinite(largest) ? std::ilogb(largest) : 0;
+    if (exponent >= -most && exponent <= most) continue;
+    const int first = -exponent / 2;
+    Kokkos::parallel_for("prekond::amg::scale_vector", rows,
+                         TimesPowers<Scalar, Space>{column(to, c), std::ldexp(Scalar(1), first),
+                                                    std::ldexp(Scalar(1), -exponent - first)});
+  }
   return to;
 }
 
@@ -158,7 +195,7 @@ MultiVector<Scalar, Space> Hierarchy<Scalar, Space>::near_null_space_of(const Sp
   if (given.extent(1) > most_vectors)
     throw InputError("amg: the near null space has " + std::to_string(given.extent(1)) +
                      " vectors; there may be " + std::to_string(most_vectors));
-  if (given.extent(1) > 0) return copy_vectors<Scalar, Space>(space, given);
+  if (given.extent(1) > 0) return copy_vectors<Scalar, Space>(space, given, report);
   if (m_options.candidates == 0 || level.num_rows() <= m_options.coarse_size)
     return constant_vectors<Scalar, Space>(space, level.num_rows(), level.unknowns);
   store(space, level, nullptr, report);

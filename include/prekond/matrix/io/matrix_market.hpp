@@ -90,8 +90,8 @@ template <class Scalar>
 void write_matrix_market(const std::string& path, const CsrView<Scalar, Kokkos::HostSpace>& a,
                          const MatrixMarketWriteOptions& options);
 template <class Scalar>
-void write_vector_market(const std::string& path, const VectorView<const Scalar, Kokkos::HostSpace>& x,
-                         const std::string& comment);
+void write_vectors_market(const std::string& path, const MultiVectorView<const Scalar, Kokkos::HostSpace>& x,
+                          const std::string& comment);
 }  // namespace impl
 
 /// Writes a host matrix in coordinate format, row by row; gzip when the name ends in ".gz". Numbers are the
@@ -111,7 +111,14 @@ void write_matrix_market(const std::string& path, const Matrix& a,
 template <class View>
 void write_vector_market(const std::string& path, const View& x, const std::string& comment = "") {
   using Scalar = typename View::non_const_value_type;
-  impl::write_vector_market<Scalar>(path, VectorView<const Scalar, Kokkos::HostSpace>(x), comment);
+  impl::write_vectors_market<Scalar>(path, as_multivector(VectorView<const Scalar, Kokkos::HostSpace>(x)),
+                                     comment);
+}
+/// Writes host vectors in array format, n x k, one after the other.
+template <class View>
+void write_vectors_market(const std::string& path, const View& x, const std::string& comment = "") {
+  using Scalar = typename View::non_const_value_type;
+  impl::write_vectors_market<Scalar>(path, MultiVectorView<const Scalar, Kokkos::HostSpace>(x), comment);
 }
 
 }  // namespace prekond

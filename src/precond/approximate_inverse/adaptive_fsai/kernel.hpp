@@ -8,6 +8,7 @@
 
 #include "precond/approximate_inverse/adaptive_fsai/merge.hpp"
 #include "precond/approximate_inverse/adaptive_fsai/row.hpp"
+#include "precond/approximate_inverse/fsai/row_scale.hpp"
 #include "precond/setup/append_rows.hpp"
 #include "precond/setup/breakdown_counter.hpp"
 
@@ -185,17 +186,18 @@ struct GrowRows {
   KOKKOS_FUNCTION void finish(const LaneGroup& lane_group, RowType& row, int i, std::int64_t place,
                               RowStatus status, bool kept) const {
     const double psi = row.exact_psi();
-    const bool sound = psi > 0 && Kokkos::isfinite(psi);
     const double a_ii = static_cast<double>(real_part(a.original[row.diagonal_entry()]));
-    const double scale = 1 / Kokkos::sqrt(sound ? psi : a_ii);
-    if (!sound) status = RowStatus::diagonal;
+    const RowScale found = RowScale::of(psi, a_ii, psi_floor<real_type_t<Scalar>>());
+    if (!found.sound) status = RowStatus::diagonal;
+    if (found.floored) status = RowStatus::pivot;
     if (kept) {
-      write_kept(lane_group, row, i, place, scale, sound);
+      write_kept(lane_group, row, i, place, found.scale, found.sound);
     } else {
-      write_new(lane_group, row, i, place, scale, sound);
+      write_new(lane_group, row, i, place, found.scale, found.sound);
     }
     if (status != RowStatus::done && outcome.extent(0) > 0) {
-      const float pivot = static_cast<float>(sound ? double(row.pivot()) : psi / a_ii);
+      const float pivot =
+          static_cast<float>(found.sound && !found.floored ? double(row.pivot()) : psi / a_ii);
       lane_group.once([&] { BreakdownCounter::count(outcome(0), i, status != RowStatus::pivot, pivot); });
     }
   }

@@ -14,8 +14,8 @@ namespace prekond::impl::adaptive_fsai {
 /// The end of a row.
 enum class RowStatus : unsigned char {
   done,
-  pivot,     ///< growth ended at a pivot under the floor
-  diagonal,  ///< psi was not positive: 1/sqrt(a_ii) instead
+  pivot,     ///< growth ended at a pivot under the floor, or psi is under its own
+  diagonal,  ///< psi was negative: 1/sqrt(a_ii) instead
   overflow,  ///< the workspace was too small: the row is to be done again in a larger one
 };
 

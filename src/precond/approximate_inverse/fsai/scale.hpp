@@ -9,6 +9,7 @@
 #include "matrix/filter_entries.hpp"
 #include "matrix/find_entry.hpp"
 
+#include "precond/approximate_inverse/fsai/row_scale.hpp"
 #include "precond/scaling/matrix_rows.hpp"
 #include "precond/setup/breakdown_counter.hpp"
 
@@ -119,8 +120,8 @@ struct VectorRows {
 };
 
 /// Scales the rows of G so that g A g^T = 1 (g A g^H for complex ones): one with unit diagonal and psi = g A
-/// g^T by 1 / sqrt(psi), in double. A row whose psi is not positive and finite becomes 1 / sqrt(a_ii) on the
-/// diagonal.
+/// g^T by 1 / sqrt(psi), in double. A row whose psi is negative or not finite becomes 1 / sqrt(a_ii) on the
+/// diagonal; one whose psi is of rounding size, as the last ones of a singular matrix, see RowScale.
 template <class Scalar, class Space, int Width, class Matrix = CsrView<Scalar, Space>>
 struct ScaleRows : VectorRows<Space, Width> {
   using typename VectorRows<Space, Width>::Member;
@@ -149,17 +150,16 @@ struct ScaleRows : VectorRows<Space, Width> {
 
   KOKKOS_FUNCTION void finish_row(const LaneGroup& lane_group, int i, double psi) const {
     const std::size_t begin = pattern.row_ptrs(i), end = pattern.row_ptrs(i + 1);
-    const bool sound = psi > 0 && Kokkos::isfinite(psi);
-    const double scale = 1 / Kokkos::sqrt(sound ? psi : double(diagonal(i)));
+    const double a_ii = static_cast<double>(diagonal(i));
+    const RowScale found = RowScale::of(psi, a_ii, psi_floor<real_type_t<Scalar>>());
     lane_group.region([&](int lane) {
       for (std::size_t k = begin + lane; k < end; k += width)
-        values(k) =
-            sound ? static_cast<Scalar>(to_double(values(k)) * scale) : Scalar(k + 1 == end ? scale : 0);
+        values(k) = found.sound ? static_cast<Scalar>(to_double(values(k)) * found.scale)
+                                : Scalar(k + 1 == end ? found.scale : 0);
     });
-    if (!sound)
-      lane_group.once([&] {
-        BreakdownCounter::count(outcome(0), i, true, static_cast<float>(psi / double(diagonal(i))));
-      });
+    if (!found.sound || found.floored)
+      lane_group.once(
+          [&] { BreakdownCounter::count(outcome(0), i, !found.sound, static_cast<float>(psi / a_ii)); });
   }
 
   /// A lane's part of a_jj g_j + 2 sum_{c < j} a_jc g_c, with g conjugated, for the place j in the row.
