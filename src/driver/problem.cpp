@@ -10,6 +10,7 @@
 #include "core/norm.hpp"
 #include "distributed/one_rank_matrix.hpp"
 #include "matrix/counter_hash.hpp"
+#include "matrix/spd_text.hpp"
 
 #include <utility>
 
@@ -123,10 +124,13 @@ void Problem<Scalar>::check_shape() const {
 }
 
 template <class Scalar>
-void Problem<Scalar>::take_symmetry(SpdCheck check, const SymmetryFacts& found) {
+void Problem<Scalar>::take_symmetry(const MethodNeeds& needs, const SymmetryFacts& found) {
   facts["matrix"]["symmetric"] = found.symmetric;
-  if (check == SpdCheck::require && !found.not_spd.empty()) throw InputError(name + ": " + found.not_spd);
-  if (check == SpdCheck::report) not_spd = found.not_spd;
+  if (needs.check == SpdCheck::report) not_spd = found.not_spd;
+  if (needs.check != SpdCheck::require || found.not_spd.empty()) return;
+  // The fault, without the advice that changes the solver.
+  const std::string fault = found.not_spd.substr(0, found.not_spd.find(impl::advice_of_asymmetry));
+  throw InputError(name + ": " + (needs.instead.empty() ? found.not_spd : fault + "; " + needs.instead));
 }
 
 template <class Scalar>
@@ -218,7 +222,7 @@ void make_whole(const Context& context, const MethodNeeds& needs, MatrixInput& i
   problem.load(context, input);
   problem.check_shape();
   context.progress.phase("checking " + problem.name);
-  problem.take_symmetry(needs.check, symmetry_of<Scalar>(space, problem.whole, needs.check));
+  problem.take_symmetry(needs, symmetry_of<Scalar>(space, problem.whole, needs.check));
   problem.b = make_rhs<Scalar>(space, problem.whole, settings.rhs);
   if (names_file(settings.x0)) problem.x0 = read_vector<Scalar>(settings.x0, problem.num_rows);
   problem.norm_b = norm<Scalar, Space>(space, problem.b).value();

@@ -41,6 +41,9 @@ enum class SpdCheck { none, report, require };
 struct MethodNeeds {
   SpdCheck check = SpdCheck::none;
   bool factors_in_order = false;  ///< of one of them, see Properties
+  /// The advice for a matrix that is refused, where a preconditioner needs a positive definite one and the
+  /// solver does not.
+  std::string instead = {};
 };
 
 struct SymmetryFacts {
@@ -85,7 +88,7 @@ struct Problem {
   /// \throws InputError for a matrix that is empty or not square
   void check_shape() const;
   /// Keeps what is known of the symmetry. \throws InputError for a matrix that the check refuses
-  void take_symmetry(SpdCheck check, const SymmetryFacts& found);
+  void take_symmetry(const MethodNeeds& needs, const SymmetryFacts& found);
 
   /// --match: permutes the rows of the whole problem, A and b, by a matching of largest product, and keeps
   /// its scales: Q A x = Q b; for "auto" only where an entry of the diagonal is missing, 0 or weak.

@@ -93,7 +93,7 @@ NumberedRows own_blocks(const Context& context, const MethodNeeds& needs, Proble
   processes.collective([&] { problem.check_shape(); });
   context.progress.phase("checking " + problem.name);
   const SymmetryFacts symmetry = symmetry_of_ranks(processes, block);
-  processes.collective([&] { problem.take_symmetry(needs.check, symmetry); });
+  processes.collective([&] { problem.take_symmetry(needs, symmetry); });
   return block;
 }
 
