@@ -12,6 +12,9 @@
 
 namespace prekond {
 
+/// The end of an elimination at a pivot that is too small.
+enum class Singular { stop, replace };
+
 /// The inverse of a dense matrix B of order m in its own place, by a lane group: Gauss-Jordan elimination in
 /// panels of `Panel` columns.
 ///
@@ -24,11 +27,15 @@ namespace prekond {
 /// are the squares of Cholesky's, and a pivot that is not positive says that B is not.
 ///
 /// A pivot is too small where it is not above `floor` times the largest entry of its column of B
-/// (Pivoting::none: times its diagonal entry), or its reciprocal is not finite. The elimination ends there.
+/// (Pivoting::none: times its diagonal entry), or its reciprocal is not finite. The elimination ends there,
+/// or (Singular::replace) goes on with that entry for a pivot, if the rest of the column is as small: the
+/// result is the inverse of B + sum_k delta_k e_rk e_jk^T, a term for each singular direction, which is
+/// positive definite where B is semidefinite. A pivot of Pivoting::none that is negative, but above
+/// -sqrt(eps) of its diagonal entry, is such a one, too: no pivot of a definite matrix is negative.
 /// This depends on the scales of B's rows, not on those of its columns: rows of very different scales count
 /// as singular. `equilibrate` before `invert`, and `undo_scales` after it, make it depend on neither.
 ///
-/// Storage: column-major, leading dimension m; then m + 32 numbers, Panel m numbers, 3 m + 32 + 2 ints.
+/// Storage: column-major, leading dimension m; then m + 33 numbers, Panel m numbers, 3 m + 32 + 4 ints.
 /// Cost: 2 m^3 operations, 3 barriers a column and 2 a panel.
 ///
 /// Source: Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 14.4; for small blocks
@@ -51,7 +58,8 @@ class PanelInverse {
     m_exchanges = impl::place_array<int>(base, end, order);
     m_row_scale = impl::place_array<int>(base, end, order);
     m_column_scale = impl::place_array<int>(base, end, order);
-    m_state = impl::place_array<int>(base, end, 2);
+    m_state = impl::place_array<int>(base, end, 4);
+    m_bad_pivot = impl::place_array<Real>(base, end, 1);
     m_bytes = end;
   }
 
@@ -164,12 +172,13 @@ class PanelInverse {
 
   /// \returns -1, or the index whose pivot was too small, where B is lost; see `pivot()`
   template <class LaneGroup>
-  KOKKOS_FUNCTION int invert(const LaneGroup& lane_group, Real floor, Pivoting pivoting) const {
+  KOKKOS_FUNCTION int invert(const LaneGroup& lane_group, Real floor, Pivoting pivoting,
+                             Singular singular = Singular::stop) const {
     measure_columns(lane_group, pivoting);
     for (int j0 = 0; j0 < m_order; j0 += Panel) {
       const int columns = m_order - j0 < Panel ? m_order - j0 : Panel;
       for (int c = 0; c < columns; ++c) {
-        take_pivot(lane_group, j0, columns, j0 + c, floor, pivoting);
+        take_pivot(lane_group, j0, columns, j0 + c, floor, pivoting, singular);
         if (m_state[0] >= 0) return m_state[0];
         eliminate(lane_group, j0, columns, j0 + c);
       }
@@ -181,8 +190,54 @@ class PanelInverse {
     return -1;
   }
 
-  /// Where `invert` gave up, the pivot relative to what it was compared with.
-  KOKKOS_FORCEINLINE_FUNCTION float pivot() const { return static_cast<float>(m_search.sizes()[0]); }
+  /// Where `invert` gave up, or replaced a pivot first, that pivot relative to what it was compared with.
+  KOKKOS_FORCEINLINE_FUNCTION float pivot() const { return static_cast<float>(*m_bad_pivot); }
+  /// Pivots that the last `invert` replaced, and the first of them.
+  KOKKOS_FORCEINLINE_FUNCTION int num_replaced() const { return m_state[2]; }
+  KOKKOS_FORCEINLINE_FUNCTION int first_replaced() const { return m_state[3]; }
+
+  /// Rows whose diagonal entries are doubled before `invert`. They are forgotten by `equilibrate`.
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void clear_marks(const LaneGroup& lane_group) const {
+    lane_group.region([&](int lane) {
+      for (int i = lane; i < m_order; i += lane_group.size()) m_row_scale[i] = 0;
+    });
+  }
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void mark(const LaneGroup& lane_group, int row) const {
+    lane_group.region([](int) {});
+    lane_group.once([&] { m_row_scale[row] += 1; });
+  }
+  KOKKOS_FUNCTION int num_marks(int& first) const {
+    int count = 0;
+    for (int i = m_order - 1; i >= 0; --i) {
+      if (m_row_scale[i] == 0) continue;
+      first = i;
+      ++count;
+    }
+    return count;
+  }
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void double_marked(const LaneGroup& lane_group) const {
+    lane_group.region([&](int lane) {
+      for (int i = lane; i < m_order; i += lane_group.size())
+        if (m_row_scale[i] > 0) (*this)(i, i) *= Real(1 + m_row_scale[i]);
+    });
+  }
+
+  /// The row i with the largest (B^-1)_ii b_ii, 1 over the pivot that b_ii has where it comes last, where
+  /// that is above 1 / floor; else -1. \pre `invert` with Pivoting::none was sound
+  KOKKOS_FUNCTION int singular_row(Real floor) const {
+    int row = -1;
+    Real most = 1 / floor;
+    for (int i = 0; i < m_order; ++i) {
+      const Real size = (*this)(i, i) * m_largest[i];
+      if (!(size > most)) continue;
+      most = size;
+      row = i;
+    }
+    return row;
+  }
 
   /// (B + B^T) / 2
   template <class LaneGroup>
@@ -334,7 +389,11 @@ class PanelInverse {
   template <class LaneGroup>
   KOKKOS_FUNCTION void measure_columns(const LaneGroup& lane_group, Pivoting pivoting) const {
     lane_group.region([&](int lane) {
-      if (lane == 0) m_state[0] = -1;
+      if (lane == 0) {
+        m_state[0] = m_state[3] = -1;
+        m_state[2] = 0;
+        *m_bad_pivot = 0;
+      }
       for (int j = lane; j < m_order; j += lane_group.size()) {
         Real most = 0;
         for (int i = 0; i < m_order; ++i) most = Kokkos::fmax(most, Kokkos::abs(column(j)[i]));
@@ -346,7 +405,7 @@ class PanelInverse {
   /// Finds the pivot of column j and brings it to the diagonal, within the panel.
   template <class LaneGroup>
   KOKKOS_FUNCTION void take_pivot(const LaneGroup& lane_group, int j0, int columns, int j, Real floor,
-                                  Pivoting pivoting) const {
+                                  Pivoting pivoting, Singular singular) const {
     const bool searches = pivoting == Pivoting::rows;
     if (searches) m_search.search(lane_group, column(j), j, m_order);
     lane_group.once([&] {
@@ -355,13 +414,32 @@ class PanelInverse {
       m_exchanges[j] = row;
       // Not a number is not above the floor either.
       if (!(size > floor * m_largest[j]) || !Kokkos::isfinite(pivot) || !Kokkos::isfinite(1 / pivot)) {
-        m_state[0] = j;
-        m_search.sizes()[0] = m_largest[j] > 0 ? pivot / m_largest[j] : Real(0);
-        return;
+        if (m_state[3] < 0) *m_bad_pivot = m_largest[j] > 0 ? pivot / m_largest[j] : Real(0);
+        if (singular == Singular::stop || !is_singular_column(j, pivot, floor, pivoting)) {
+          m_state[0] = j;
+          return;
+        }
+        column(j)[row] = m_largest[j] > 0 ? m_largest[j] : Real(1);
+        if (m_state[2]++ == 0) m_state[3] = j;
       }
       if (row == j) return;
       for (int k = j0; k < j0 + columns; ++k) impl::exchange(column(k)[row], column(k)[j]);
     });
+  }
+
+  /// Is what is left of column j rounding errors? \pre its pivot is too small
+  KOKKOS_FUNCTION bool is_singular_column(int j, Real pivot, Real floor, Pivoting pivoting) const {
+    const Real own = m_largest[j];
+    if (pivoting == Pivoting::rows)
+      return Kokkos::abs(pivot) <= floor * own && (own == 0 || Kokkos::isfinite(1 / own));
+    const Real root = Kokkos::sqrt(Kokkos::Experimental::epsilon_v<Real>);
+    if (!(own > 0) || !Kokkos::isfinite(1 / own) || !(Kokkos::abs(pivot) <= root * own)) return false;
+    // In a semidefinite matrix |s_ij|^2 <= s_ii s_jj.
+    const Real relative = Kokkos::abs(pivot) / own;
+    const Real most = 2 * Kokkos::sqrt(relative > floor ? relative : floor) * Kokkos::sqrt(own);
+    for (int i = j + 1; i < m_order; ++i)
+      if (!(Kokkos::abs(column(j)[i]) <= most * Kokkos::sqrt(m_largest[i]))) return false;
+    return true;
   }
 
   /// The pivot's step in the panel's columns: first the others, then its own, which they read.
@@ -474,7 +552,8 @@ class PanelInverse {
   int* m_exchanges;
   int* m_row_scale;  ///< exponents
   int* m_column_scale;
-  int* m_state;
+  int* m_state;       ///< the failed index, a flag, the pivots that were replaced, the first of them
+  Real* m_bad_pivot;  ///< see pivot()
 };
 
 }  // namespace prekond

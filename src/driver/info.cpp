@@ -4,6 +4,8 @@
 #include <prekond/matrix/spmv.hpp>
 #include <prekond/matrix/statistics.hpp>
 
+#include "precond/scaling/weak_diagonal.hpp"
+
 #include "commands.hpp"
 #include "condition.hpp"
 #include "method.hpp"
@@ -62,6 +64,10 @@ void print_info(const Json& report, std::int64_t bytes) {
                                  " negative, ", diagonal.at("zero"), " zero, ", diagonal.at("missing"),
                                  format(" missing; |a_ii| from %.4g to %.4g", number(diagonal.at("min_abs")),
                                         number(diagonal.at("max_abs")))));
+  if (diagonal.at("weak") > 0)
+    print_line("  weak", text_of(diagonal.at("weak"),
+                                 " that are not zero are so compared with their rows and columns"));
+  if (report.contains("advice")) print_line("  note", report.at("advice").get<std::string>());
   print_line("bandwidth", text_of("lower ", matrix.at("bandwidth").at("lower"), ", upper ",
                                   matrix.at("bandwidth").at("upper"), "; profile ", matrix.at("profile")));
   print_line("levels", text_of(matrix.at("levels"), " of the lower triangle"));
@@ -99,6 +105,18 @@ Json condition_of(const Context& context, const Problem<Scalar>& problem, const 
                                    Reducer<Scalar, Space>(), static_cast<double>(problem.num_rows));
 }
 
+/// The diagonal entries that are weak though they are not zero, and what to do about these and zeros.
+template <class Scalar>
+void look_at_diagonal(const Space& space, const Matrix<Scalar>& a, Json& matrix, Json& report) {
+  Json& diagonal = matrix["diagonal"];
+  diagonal["weak"] = 0;
+  if (a.num_rows == 0 || a.num_rows != a.num_cols) return;
+  const CsrView<Scalar, Space> view(a);
+  diagonal["weak"] = impl::zero_weak_diagonal<Scalar, Space>(space, view, {.is_elimination = false}).num_weak;
+  if (diagonal["weak"] > 0 || diagonal["zero"] > 0 || diagonal["missing"] > 0)
+    report["advice"] = advice_for(diagonal_facts<Scalar>(space, view));
+}
+
 template <class Scalar>
 void info(const Context& context, const Method<Scalar>& method, MatrixInput& input, OutputFiles& files) {
   const Settings& settings = context.settings;
@@ -108,6 +126,8 @@ void info(const Context& context, const Method<Scalar>& method, MatrixInput& inp
   const MatrixStatistics measured = statistics<Scalar, Space>(context.space, problem.whole);
   Json& matrix = problem.facts["matrix"];
   matrix.update(statistics_json(measured));
+  Json advice = Json::object();
+  look_at_diagonal<Scalar>(context.space, problem.whole, matrix, advice);
   matrix["product"] =
       advice_json(advise_format<Space>(context.space, CsrView<Scalar, Space>(problem.whole), sizeof(Scalar)));
   const std::int64_t bytes = problem.whole.bytes();
@@ -117,7 +137,7 @@ void info(const Context& context, const Method<Scalar>& method, MatrixInput& inp
   if (settings.condition) {
     check_condition_of(problem.name, measured.symmetric_values);
     if (method.precond_properties.needs_spd)
-      problem.take_symmetry(SpdCheck::require,
+      problem.take_symmetry({.check = SpdCheck::require},
                             symmetry_of<Scalar>(context.space, problem.whole, SpdCheck::require));
   }
   if (settings.match != "none") problem.match(context);
@@ -131,6 +151,7 @@ void info(const Context& context, const Method<Scalar>& method, MatrixInput& inp
                  {"match", problem.facts.at("match")},
                  {"order", order},
                  {"notes", problem.facts.at("notes")}};
+  report.update(advice);
   if (settings.condition) report["condition"] = condition_of<Scalar>(context, problem, method);
   context.progress.end();
   files.write_report(report);

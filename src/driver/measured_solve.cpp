@@ -10,6 +10,7 @@
 
 #include "condition.hpp"
 #include "report.hpp"
+#include "unseen_rows.hpp"
 #ifdef PREKOND_DRIVER_HAS_MPI
 #include "rows_of_ranks.hpp"
 #endif
@@ -61,6 +62,7 @@ class Run {
     m_outcome.report["solver"].update(solver_json(m_outcome.solve));
     m_outcome.report["total_seconds"] = median(m_setups) + median(m_solves);
     add_setup(m_outcome.report["preconditioner"]);
+    if (m_outcome.solve.converged && m_context.processes.is_serial()) note_unseen_rows();
     if (m_context.settings.condition) measure_condition();
     return std::move(m_outcome);
   }
@@ -155,6 +157,13 @@ class Run {
     if (std::isfinite(result.relative_residual) && std::isfinite(result.true_relative_residual)) return;
     if (result.converged) result.reason = StopReason::nan;
     result.converged = false;
+  }
+
+  void note_unseen_rows() {
+    const UnseenRows found = find_unseen_rows<Scalar>(m_space, m_problem.whole, m_problem.b, m_outcome.x,
+                                                      m_context.settings.stopping.rtol, m_problem.norm_b);
+    const std::string text = text_of_unseen(found, m_problem.original_row(found.first));
+    if (!text.empty()) m_outcome.report["preconditioner"]["notes"].push_back(text);
   }
 
   Monitor monitor() {

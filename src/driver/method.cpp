@@ -196,12 +196,88 @@ std::vector<Method<Scalar>> choose_methods(const CommandLine& line) {
   return methods;
 }
 
+namespace {
+
+/// The options whose values are not the defaults.
+template <class Scalar>
+OptionMap changed_options(const RegistryEntry<AnyPreconditioner<Scalar>>& entry, const OptionMap& values) {
+  OptionMap changed;
+  const auto configurator = entry.configure();
+  const OptionFields fields = configurator->fields();
+  for (const auto& field : fields.list()) {
+    const auto found = values.find(field.name);
+    if (found != values.end() && found->second != field.get()) changed.insert(*found);
+  }
+  return changed;
+}
+
+/// The choices of an option; of a method inside that sweeps over the rows of any matrix.
+std::vector<std::string> choices_of(const OptionField& field) {
+  if (field.kind == "method") return {"multicolor_gs"};
+  if (field.kind != "choice") return {};
+  std::vector<std::string> choices = split(field.range, '|');
+  for (std::string& choice : choices) std::erase(choice, ' ');
+  return choices;
+}
+
+/// The choices that make a preconditioner of positive definite matrices one of general matrices for the
+/// solver: single ones, or where there are none those of two options. "-p coarsening=classical -p
+/// smoother=multicolor_gs"
+template <class Scalar>
+std::vector<std::string> choices_for_general(const Method<Scalar>& method,
+                                             const RegistryEntry<AnyPreconditioner<Scalar>>& entry) {
+  std::vector<std::pair<std::string, std::string>> all;
+  for (const auto& field : entry.configure()->fields().list())
+    for (const std::string& choice : choices_of(field)) all.emplace_back(field.name, choice);
+  const OptionMap chosen = changed_options<Scalar>(entry, method.precond_options);
+  const auto serves = [&](const OptionMap& options) {
+    const auto configurator = entry.configure();
+    try {
+      configurator->fields().set(options, entry.name);
+    } catch (const OptionError&) {
+      return false;
+    }
+    return !configurator->properties().needs_spd &&
+           go_together(method.solver_properties, configurator->properties());
+  };
+  std::vector<std::string> found;
+  const auto with = [&](OptionMap options, const std::pair<std::string, std::string>& choice) {
+    options[choice.first] = choice.second;
+    return options;
+  };
+  const auto text = [](const auto& choice) { return "-p " + choice.first + "=" + choice.second; };
+  for (const auto& choice : all)
+    if (serves(with(chosen, choice))) found.push_back(text(choice));
+  if (!found.empty()) return found;
+  for (std::size_t k = 0; k < all.size(); ++k)
+    for (std::size_t l = k + 1; l < all.size(); ++l)
+      if (all[k].first != all[l].first && serves(with(with(chosen, all[k]), all[l])))
+        found.push_back(text(all[k]) + " " + text(all[l]));
+  return found;
+}
+
+template <class Scalar>
+std::string advice_for_general(const Method<Scalar>& method) {
+  std::string options;
+  for (const auto& entry : preconditioner_registry<Scalar, Space>())
+    if (entry.name == method.precond_name)
+      for (const std::string& choice : choices_for_general<Scalar>(method, entry))
+        options += (options.empty() ? "" : ", or ") + choice;
+  return "the preconditioner '" + method.precond_name + "' is for symmetric positive definite matrices" +
+         (options.empty() ? "" : " with these options") + "; take " +
+         (options.empty() ? "" : options + ", or ") + "a preconditioner for general matrices, such as ilu0";
+}
+
+}  // namespace
+
 template <class Scalar>
 MethodNeeds needs_of(const std::vector<Method<Scalar>>& methods) {
   const auto needs_spd = [](const auto& method) { return method.needs_spd(); };
   MethodNeeds needs;
   if (std::any_of(methods.begin(), methods.end(), needs_spd)) needs.check = SpdCheck::report;
   if (std::all_of(methods.begin(), methods.end(), needs_spd)) needs.check = SpdCheck::require;
+  if (needs.check == SpdCheck::require && methods.size() == 1 && !methods.front().solver_properties.needs_spd)
+    needs.instead = advice_for_general(methods.front());
   for (const auto& method : methods) needs.factors_in_order |= method.precond_properties.factors_in_order;
   return needs;
 }

@@ -11,6 +11,7 @@
 
 #include <vector>
 
+#include "matrix/find_entry.hpp"
 #include "problem.hpp"
 
 namespace prekond::driver {
@@ -64,24 +65,68 @@ void take_rows(const Space& space, const Vector<int, Space>& rows, Vector<Scalar
   x = y;
 }
 
-/// Diagonal entries that are missing, 0, not finite or weak, once rows and columns are equilibrated.
+/// R A C by its entries.
 template <class Scalar>
-std::int64_t count_weak(const Space& space, const Matrix<Scalar>& a) {
-  Scaled<Scalar, Space> scaled(create_preconditioner<Scalar, Space>("none"), {ScalingKind::equilibrate});
-  scaled.numeric(space, CsrView<Scalar, Space>(a));
-  const auto row = scaled.row_scale(), column = scaled.column_scale();
+struct ScaledEntries {
+  CsrView<Scalar, Space> a;
+  VectorView<const real_type_t<Scalar>, Space> row, column;
+  Vector<double, Space> diagonal;  ///< the sizes of its entries; 0 where it is weak
+
+  KOKKOS_FUNCTION double size(std::int64_t i, std::int64_t j, const Scalar& value) const {
+    return double(row(i)) * double(Kokkos::abs(value)) * double(column(j));
+  }
+  KOKKOS_FUNCTION double size(std::int64_t i, std::int64_t j) const {
+    std::size_t place = 0;
+    return size(i, j, find_entry(a, i, j, place));
+  }
+  KOKKOS_FUNCTION bool is_weak(std::int64_t i) const { return diagonal(i) == 0; }
+};
+
+/// Counts the weak ones.
+template <class Scalar>
+std::int64_t find_diagonal(const Space& space, const ScaledEntries<Scalar>& scaled) {
   std::int64_t weak = 0;
   Kokkos::parallel_reduce(
-      "prekond::driver::count_weak",
-      Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, a.num_rows),
+      "prekond::driver::find_diagonal",
+      Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, scaled.a.num_rows),
       KOKKOS_LAMBDA(std::int64_t i, std::int64_t & count) {
-        double diagonal = 0;
-        for (std::size_t k = a.row_ptrs(i); k < a.row_ptrs(i + 1); ++k)
-          if (a.col_idxs(k) == i) diagonal = row(i) * Kokkos::abs(a.values(k)) * column(i);
-        count += !(diagonal >= weak_diagonal && Kokkos::isfinite(diagonal));
+        const double found = scaled.size(i, i);
+        const bool strong = found >= weak_diagonal && Kokkos::isfinite(found);
+        scaled.diagonal(i) = strong ? found : 0;
+        count += !strong;
       },
       weak);
   return weak;
+}
+
+/// Does row i fit a saddle-point matrix?
+template <class Scalar>
+KOKKOS_FUNCTION bool fits_saddle_point(const ScaledEntries<Scalar>& scaled, std::int64_t i) {
+  double pivot = scaled.is_weak(i) ? 0 : 1;
+  for (std::size_t k = scaled.a.row_ptrs(i); k < scaled.a.row_ptrs(i + 1); ++k) {
+    const int j = scaled.a.col_idxs(k);
+    const double size = scaled.size(i, j, scaled.a.values(k));
+    if (j == i || size == 0 || !(scaled.is_weak(i) || scaled.is_weak(j))) continue;
+    if (scaled.is_weak(i) && scaled.is_weak(j)) {
+      if (size >= weak_diagonal) return false;
+      continue;
+    }
+    const double mirror = scaled.size(j, i);
+    if (mirror == 0) return false;
+    if (scaled.is_weak(i)) pivot = Kokkos::fmax(pivot, size * mirror / scaled.diagonal(j));
+  }
+  return pivot >= weak_diagonal;
+}
+
+template <class Scalar>
+std::int64_t count_others(const Space& space, const ScaledEntries<Scalar>& scaled) {
+  std::int64_t others = 0;
+  Kokkos::parallel_reduce(
+      "prekond::driver::fit_saddle_point",
+      Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, scaled.a.num_rows),
+      KOKKOS_LAMBDA(std::int64_t i, std::int64_t & count) { count += !fits_saddle_point(scaled, i); },
+      others);
+  return others;
 }
 
 /// Why `auto` takes rcm or leaves the rows: "rcm's bandwidth is 0.31 of the matrix's, at most 0.75"
@@ -92,6 +137,10 @@ std::string reason_of(std::int64_t before, double part, bool is_narrow) {
 }
 
 std::string match_text(const Json& match, std::int64_t num_rows) {
+  if (match.value("saddle_point", false))
+    return text_of(
+        "rows as they are: a saddle-point matrix, ", match.at("weak"),
+        " rows with a weak diagonal entry that get pivots from the other rows; --match matches it");
   if (!match.at("done"))
     return match.contains("weak")
                ? text_of("rows as they are: no entry of the scaled diagonal is below ", weak_diagonal)
@@ -139,6 +188,27 @@ Json order_facts(const Space& space, const CsrGraphView<Space>& a) {
 }
 
 template <class Scalar>
+DiagonalFacts diagonal_facts(const Space& space, const CsrView<Scalar, Space>& a) {
+  Scaled<Scalar, Space> scaling(create_preconditioner<Scalar, Space>("none"), {ScalingKind::equilibrate});
+  scaling.numeric(space, a);
+  const ScaledEntries<Scalar> scaled{
+      a, scaling.row_scale(), scaling.column_scale(),
+      allocate<Vector<double, Space>>(space, "prekond::driver::scaled_diagonal", a.num_rows)};
+  DiagonalFacts facts;
+  facts.weak = find_diagonal<Scalar>(space, scaled);
+  facts.is_saddle_point = facts.weak > 0 && facts.weak < a.num_rows &&
+                          weak_rows_an_exception * count_others<Scalar>(space, scaled) <= facts.weak;
+  return facts;
+}
+
+std::string advice_for(const DiagonalFacts& facts) {
+  return facts.is_saddle_point ? "a denser factorisation helps for a saddle-point matrix such as this one, "
+                                 "rather than --match: "
+                                 "ilut with a larger p and a smaller tau"
+                               : "--match brings large entries to the diagonal";
+}
+
+template <class Scalar>
 void Problem<Scalar>::match(const Context& context) {
   const Space& space = context.space;
   check_square(*this, "a matching", "--match");
@@ -146,9 +216,10 @@ void Problem<Scalar>::match(const Context& context) {
   space.fence("prekond::driver::match");
   const Kokkos::Timer timer;
   if (context.settings.match == "auto") {
-    const std::int64_t weak = count_weak<Scalar>(space, whole);
-    facts["match"]["weak"] = weak;
-    if (weak == 0) return;
+    const DiagonalFacts found = diagonal_facts<Scalar>(space, whole);
+    facts["match"]["weak"] = found.weak;
+    if (found.is_saddle_point) facts["match"]["saddle_point"] = true;
+    if (found.weak == 0 || found.is_saddle_point) return;
   }
   const MatchedRows<Space> found = match_rows<Scalar, Space>(space, whole);
   whole = permute_rows<Scalar, Space>(space, whole, found.rows);
@@ -207,8 +278,9 @@ std::vector<std::pair<std::string, std::string>> order_texts(const Json& report)
   return texts;
 }
 
-#define PREKOND_DRIVER_ORDERING(Scalar)                 \
-  template void Problem<Scalar>::match(const Context&); \
+#define PREKOND_DRIVER_ORDERING(Scalar)                                                       \
+  template DiagonalFacts diagonal_facts<Scalar>(const Space&, const CsrView<Scalar, Space>&); \
+  template void Problem<Scalar>::match(const Context&);                                       \
   template void Problem<Scalar>::put_in_order(const Context&);
 PREKOND_DRIVER_ORDERING(double)
 PREKOND_DRIVER_ORDERING(Complex)

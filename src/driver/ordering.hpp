@@ -3,6 +3,7 @@
 #pragma once
 /// --match and --order: the rows and columns of a problem in another order, which its solution does not show.
 /// Problem::match and Problem::put_in_order do it.
+#include <prekond/matrix/csr_matrix.hpp>
 #include <prekond/pattern/order_statistics.hpp>
 
 #include <string>
@@ -23,6 +24,27 @@ constexpr double narrow_bandwidth = 0.75;
 /// `--match=auto` takes an entry of the diagonal for weak where it is smaller than this, and the largest ones
 /// of its row and column are in [1, 4).
 constexpr double weak_diagonal = 1e-2;
+
+/// A saddle-point matrix may have one row that does not fit for each of this number of weak rows. Where
+/// coefficients jump by 1e8 some other rows are weak, too (mixed elements for flow through rock: one for
+/// 130).
+constexpr std::int64_t weak_rows_an_exception = 20;
+
+/// The parts of a matrix that `--match=auto` looks at, once rows and columns are equilibrated.
+///
+/// A saddle-point matrix has a symmetric pattern in its weak rows W and columns W, only weak entries between
+/// two rows of W, and for each of them a strong row j that gives it a pivot: |a_ij a_ji / a_jj| is not weak.
+/// An incomplete factorisation of such a matrix as it is has good pivots. A matching would exchange rows of W
+/// for others, and take the large, often definite block of the strong rows apart.
+struct DiagonalFacts {
+  std::int64_t weak = 0;  ///< entries that are missing, zero, not finite or weak
+  bool is_saddle_point = false;
+};
+template <class Scalar>
+DiagonalFacts diagonal_facts(const Space& space, const CsrView<Scalar, Space>& a);
+
+/// The advice for a diagonal with zeros, in words.
+std::string advice_for(const DiagonalFacts& facts);
 
 /// The values of --order, with '|' between.
 std::string order_names();

@@ -8,6 +8,7 @@
 #include <prekond/matrix/validate.hpp>
 #include "core/norm.hpp"
 #include "distributed/one_rank_matrix.hpp"
+#include "matrix/spd_text.hpp"
 
 #include <utility>
 
@@ -125,10 +126,13 @@ void Problem<Scalar>::check_zero_rows(std::int64_t row_without_solution, std::in
 }
 
 template <class Scalar>
-void Problem<Scalar>::take_symmetry(SpdCheck check, const SymmetryFacts& found) {
+void Problem<Scalar>::take_symmetry(const MethodNeeds& needs, const SymmetryFacts& found) {
   facts["matrix"]["symmetric"] = found.symmetric;
-  if (check == SpdCheck::require && !found.not_spd.empty()) throw InputError(name + ": " + found.not_spd);
-  if (check == SpdCheck::report) not_spd = found.not_spd;
+  if (needs.check == SpdCheck::report) not_spd = found.not_spd;
+  if (needs.check != SpdCheck::require || found.not_spd.empty()) return;
+  // The fault, without the advice that changes the solver.
+  const std::string fault = found.not_spd.substr(0, found.not_spd.find(impl::advice_of_asymmetry));
+  throw InputError(name + ": " + (needs.instead.empty() ? found.not_spd : fault + "; " + needs.instead));
 }
 
 template <class Scalar>
@@ -232,7 +236,7 @@ void make_whole(const Context& context, const MethodNeeds& needs, MatrixInput& i
   problem.b = make_rhs<Scalar>(space, problem.whole, settings.rhs);
   problem.check_zero_rows(first_zero_row<Scalar>(space, problem.whole, problem.b),
                           first_zero_row<Scalar>(space, problem.whole));
-  problem.take_symmetry(needs.check, symmetry);
+  problem.take_symmetry(needs, symmetry);
   if (settings.rhs == "random" && symmetry.symmetric) take_zero_sums_out(space, problem);
   if (names_file(settings.x0)) problem.x0 = read_vector<Scalar>(settings.x0, problem.num_rows);
   problem.norm_b = norm<Scalar, Space>(space, problem.b).value();

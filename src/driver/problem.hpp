@@ -37,6 +37,9 @@ enum class SpdCheck { none, report, require };
 struct MethodNeeds {
   SpdCheck check = SpdCheck::none;
   bool factors_in_order = false;  ///< of one of them, see Properties
+  /// The advice for a matrix that is refused, where a preconditioner needs a positive definite one and the
+  /// solver does not.
+  std::string instead = {};
 };
 
 struct SymmetryFacts {
@@ -86,7 +89,7 @@ struct Problem {
   /// A remark on the problem, for the report and the summary.
   void add_note(const std::string& note) { facts["notes"].push_back(note); }
   /// Keeps what is known of the symmetry. \throws InputError for a matrix that the check refuses
-  void take_symmetry(SpdCheck check, const SymmetryFacts& found);
+  void take_symmetry(const MethodNeeds& needs, const SymmetryFacts& found);
 
   /// --match: permutes the rows of the whole problem, A and b, by a matching of largest product, and keeps
   /// its scales: Q A x = Q b; for "auto" only where an entry of the diagonal is missing, 0 or weak.

@@ -182,7 +182,7 @@ void make_rows_of_ranks(const Context& context, const MethodNeeds& needs, Matrix
   }
   if (has_own) {
     check_zero_rows_of_ranks(context, problem);
-    processes.collective([&] { problem.take_symmetry(needs.check, symmetry); });
+    processes.collective([&] { problem.take_symmetry(needs, symmetry); });
     if (settings.rhs == "random" && symmetry.symmetric) take_zero_sums_out(context, problem);
   }
   if (is_x0_file) problem.x0 = problem.own_part(context, problem.x0);

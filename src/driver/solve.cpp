@@ -5,6 +5,7 @@
 #include "commands.hpp"
 #include "condition.hpp"
 #include "measured_solve.hpp"
+#include "ordering.hpp"
 #include "summary.hpp"
 
 namespace prekond::driver {
@@ -47,7 +48,11 @@ void solve(const Context& context, const std::vector<Method<Scalar>>& methods, M
     });
     files.write_report(outcome.report);
     if (!settings.quiet) print_summary(outcome.report, method);
-    files.finish(failure_of_solve(method, settings, outcome.solve, outcome.report));
+    std::string advice;
+    if (asks_for_advice(method, settings, outcome.solve, outcome.report))
+      advice = advice_for(context.processes.is_serial() ? diagonal_facts<Scalar>(context.space, problem.whole)
+                                                        : DiagonalFacts());
+    files.finish(failure_of_solve(method, settings, outcome.solve, outcome.report, advice));
   });
 }
 

@@ -116,8 +116,34 @@ void print_solver(const Json& report, const MethodFacts& method) {
   print_line("total", seconds_text(report.at("total_seconds")));
 }
 
+/// Up to this number of rows a dense inverse of the whole matrix takes about a second.
+constexpr std::int64_t rows_of_dense_inverse = 1000;
+
+/// A breakdown of a method that divides by products with A and M, in view of the matrix and of M.
+std::string blame_text(const MethodFacts& method, const SolveResult& result, std::int64_t num_rows,
+                       bool is_matched) {
+  if (result.looks_singular)
+    return "the matrix looks singular: ||A v|| is negligible compared with ||A|| ||v|| for a vector v; "
+           "choose "
+           "another right-hand side or --x0, or repair the matrix";
+  if (method.precond_name == "none")
+    return "the matrix may be singular, at least where the right-hand side leads to; choose another "
+           "right-hand side or --x0, or repair the matrix";
+  const std::string stronger = num_rows <= rows_of_dense_inverse
+                                   ? text_of("--precond block_jacobi -p block_size=", num_rows,
+                                             ", the inverse of a matrix of this size")
+                                   : "a denser factorisation, such as --precond ilut -p p=100 -p tau=1e-6";
+  return text_of(
+      "the preconditioner ", method.precond_name,
+      " may be singular or useless here, as the matrix itself does not look singular; choose other "
+      "options of it ('prekond list preconditioners ",
+      method.precond_name, "'), or ", stronger,
+      ", or --precond none, which shows whether the matrix is to blame");
+}
+
 /// The end of the solver, and the cure.
-std::string failure_text(const MethodFacts& method, const Settings& settings, const SolveResult& result) {
+std::string failure_text(const MethodFacts& method, const Settings& settings, const SolveResult& result,
+                         std::int64_t num_rows) {
   const std::string &solver = method.solver_name, reason = to_string(result.reason),
                     iterations = text_of(result.iterations, " iteration", result.iterations == 1 ? "" : "s"),
                     residual = format("relative residual %.2e", result.true_relative_residual),
@@ -161,8 +187,7 @@ std::string failure_text(const MethodFacts& method, const Settings& settings, co
              "columns of the matrix) or the right-hand side";
     case StopReason::breakdown_arnoldi:
       return broke_down + ", " + residual +
-             "): the matrix is singular, at least where the right-hand side leads to; choose another "
-             "right-hand side or --x0, or repair the matrix";
+             "): " + blame_text(method, result, num_rows, settings.match != "none");
     case StopReason::stagnation:
       return solver + " stagnated after " + iterations + " (" + residual +
              "): rounding errors keep the true residual above the tolerance; raise --rtol, or scale the "
@@ -202,13 +227,18 @@ void print_summary(const Json& report, const MethodFacts& method) {
   print_condition(report);
 }
 
-std::optional<Failure> failure_of_solve(const MethodFacts& method, const Settings& settings,
-                                        const SolveResult& result, const Json& report) {
-  if (result.converged) return std::nullopt;
-  std::string text = failure_text(method, settings, result);
+bool asks_for_advice(const MethodFacts& method, const Settings& settings, const SolveResult& result,
+                     const Json& report) {
   const bool has_breakdowns = report.at("preconditioner").at("breakdowns").at("count") > 0;
-  if (settings.match == "none" && has_breakdowns && !method.needs_spd())
-    text += "; rows broke down in the setup: --match brings large entries to the diagonal";
+  return !result.converged && settings.match == "none" && has_breakdowns && !method.needs_spd();
+}
+
+std::optional<Failure> failure_of_solve(const MethodFacts& method, const Settings& settings,
+                                        const SolveResult& result, const Json& report,
+                                        const std::string& advice) {
+  if (result.converged) return std::nullopt;
+  std::string text = failure_text(method, settings, result, report.at("matrix").at("rows"));
+  if (!advice.empty()) text += "; rows broke down in the setup: " + advice;
   return Failure(exit_code(result), text);
 }
 

@@ -17,8 +17,14 @@ std::string distribution_text(const Json& report);
 
 void print_summary(const Json& report, const MethodFacts& method);
 
-/// The failure of a solve, with what to do about it; nothing where it converged.
+/// Did rows break down in the setup of a method that a weak diagonal breaks?
+bool asks_for_advice(const MethodFacts& method, const Settings& settings, const SolveResult& result,
+                     const Json& report);
+
+/// The failure of a solve, with what to do about it; nothing where it converged. `advice`: what to do about a
+/// weak diagonal, see asks_for_advice.
 std::optional<Failure> failure_of_solve(const MethodFacts& method, const Settings& settings,
-                                        const SolveResult& result, const Json& report);
+                                        const SolveResult& result, const Json& report,
+                                        const std::string& advice);
 
 }  // namespace prekond::driver

@@ -41,13 +41,16 @@ std::string bad_diagonal_text(std::int64_t row, const std::string& value) {
                              : "; a symmetric positive definite matrix has a positive diagonal");
 }
 
+inline constexpr const char* advice_of_asymmetry =
+    "; use a solver for general matrices, such as bicgstab or gmres, and a preconditioner for them";
+
 /// `mirror`: of entry (col, row), as text, or "missing (0)".
 template <class Scalar>
 std::string asymmetry_text(std::int64_t row, std::int64_t col, const std::string& value,
                            const std::string& mirror) {
   return std::string("the matrix is not ") + (is_complex<Scalar> ? "Hermitian" : "symmetric") + ": entry " +
          entry_text(row, col) + " is " + value + ", entry " + entry_text(col, row) + " is " + mirror +
-         "; use a solver for general matrices, such as bicgstab or gmres, and a preconditioner for them";
+         advice_of_asymmetry;
 }
 
 }  // namespace prekond::impl

@@ -111,6 +111,132 @@ TEST_F(MatchTest, AutoLooksAtTheDiagonal) {
   EXPECT_EQ(report_of(with({"solve", "fair.mtx"}, options))["match"]["weak"], 0);
 }
 
+/// [A, B^T; B, -epsilon I] with the second differences A of `points`, and B the differences of `points` / 2
+/// pairs; with a skew part of A, of the size `wind`.
+std::string saddle_point(int points, double epsilon, double wind = 0) {
+  std::ostringstream entries;
+  int count = 0;
+  const auto add = [&](int i, int j, double value) {
+    entries << i + 1 << ' ' << j + 1 << ' ' << value << '\n';
+    ++count;
+  };
+  for (int i = 0; i < points; ++i) {
+    add(i, i, 2);
+    if (i > 0) add(i, i - 1, -1 - wind), add(i - 1, i, -1 + wind);
+  }
+  for (int p = 0; p < points / 2; ++p) {
+    const int row = points + p;
+    for (const int i : {2 * p, 2 * p + 1}) add(row, i, i % 2 ? -1 : 1), add(i, row, i % 2 ? -1 : 1);
+    if (epsilon != 0) add(row, row, -epsilon);
+  }
+  const int n = points + points / 2;
+  return "%%MatrixMarket matrix coordinate real general\n" + std::to_string(n) + " " + std::to_string(n) +
+         " " + std::to_string(count) + "\n" + entries.str();
+}
+
+TEST_F(MatchTest, AutoLeavesASaddlePointAsItIs) {
+  for (const auto& [epsilon, wind] : {std::pair(0.0, 0.0), {0.0, 0.4}, {1e-12, 0.0}, {1e-4, 0.2}}) {
+    SCOPED_TRACE(epsilon);
+    write("saddle.mtx", saddle_point(60, epsilon, wind));
+    const std::vector<std::string> solve = {"solve", "saddle.mtx", "--solver", "gmres", "--precond", "ilut"};
+    const Json report = report_of(with(solve, {"--match=auto"}));
+    EXPECT_EQ(report["match"],
+              (Json{{"name", "auto"}, {"done", false}, {"weak", 30}, {"saddle_point", true}}));
+    EXPECT_EQ(report["solver"]["converged"], true);
+    EXPECT_EQ(report["solver"]["iterations"], report_of(solve)["solver"]["iterations"]);
+    EXPECT_THAT(run(with(solve, {"--match=auto"})).out,
+                HasSubstr("match           rows as they are: a saddle-point matrix, 30 rows"));
+    EXPECT_EQ(report_of(with(solve, {"--match"}))["match"]["done"], true) << "where it is asked for";
+  }
+  // A pattern that is not symmetric, and weak rows that give each other their pivots.
+  write("one_way.mtx",
+        "%%MatrixMarket matrix coordinate real general\n3 3 6\n1 1 1\n1 2 2\n2 2 1\n2 3 1\n3 1 1\n1 3 1\n");
+  write("pair.mtx",
+        "%%MatrixMarket matrix coordinate real general\n3 3 5\n1 1 1\n2 3 1\n3 2 1\n1 2 1\n2 1 1\n");
+  for (const std::string name : {"one_way.mtx", "pair.mtx"})
+    EXPECT_EQ(report_of({"solve", name, "--solver", "gmres", "--match=auto"})["match"]["done"], true) << name;
+}
+
+TEST_F(MatchTest, InfoCountsWeakEntries) {
+  write("saddle.mtx", saddle_point(20, 1e-12));
+  EXPECT_EQ(report_of({"info", "saddle.mtx"})["matrix"]["diagonal"]["weak"], 10);
+  EXPECT_THAT(
+      run({"info", "saddle.mtx"}).out,
+      AllOf(HasSubstr("weak          10 that are not zero are so compared with their rows and columns"),
+            HasSubstr("rather than --match")));
+  write("moved.mtx", moved_rows(50, 3));
+  EXPECT_THAT(run({"info", "moved.mtx"}).out, HasSubstr("--match brings large entries to the diagonal"));
+  const auto plain = run({"info", "spd.mtx"});
+  EXPECT_THAT(plain.out, Not(HasSubstr("weak")));
+  EXPECT_THAT(plain.out, Not(HasSubstr("--match")));
+  EXPECT_EQ(report_of({"info", "spd.mtx"})["matrix"]["diagonal"]["weak"], 0);
+}
+
+TEST_F(MatchTest, WhoIsToBlameForABreakdown) {
+  // Its condition is 3.4; isai is singular for it.
+  write("regular.mtx",
+        "%%MatrixMarket matrix coordinate real general\n5 5 11\n1 2 2\n1 3 1\n2 1 3\n2 4 1\n3 1 1\n3 3 4\n"
+        "3 5 1\n4 2 2\n4 5 5\n5 3 1\n5 4 6\n");
+  const std::vector<std::string> solve = {"solve", "regular.mtx", "--solver", "gmres", "--precond"};
+  const auto result = run(with(solve, {"isai"}));
+  EXPECT_EQ(result.code, 5);
+  EXPECT_THAT(result.err,
+              AllOf(HasSubstr("the preconditioner isai may be singular or useless here"),
+                    HasSubstr("--precond block_jacobi -p block_size=5"), Not(HasSubstr("repair"))));
+  EXPECT_EQ(run(with(solve, {"block_jacobi", "-p", "block_size=5"})).code, 0) << "the step that it names";
+  EXPECT_EQ(run(with(solve, {"none"})).code, 0);
+}
+
+TEST_F(MatchTest, AMatrixThatIsRefusedNamesThePreconditionerAndItsOptions) {
+  write("general.mtx",
+        "%%MatrixMarket matrix coordinate real general\n3 3 7\n1 1 4\n1 2 -1\n2 1 -2\n2 2 4\n2 3 -1\n3 2 -2\n"
+        "3 3 4\n");
+  const std::vector<std::string> solve = {"solve", "general.mtx", "--solver", "gmres", "--precond"};
+  const auto error = [&](const std::vector<std::string>& more) {
+    const auto result = run(with(solve, more));
+    EXPECT_EQ(result.code, 3);
+    EXPECT_THAT(result.err, Not(HasSubstr("use a solver")));
+    return result.err;
+  };
+  EXPECT_THAT(error({"amg"}),
+              AllOf(HasSubstr("entry (1, 2) is -1, entry (2, 1) is -2; the preconditioner 'amg' is for"),
+                    HasSubstr("-p coarsening=classical -p smoother=multicolor_gs"),
+                    HasSubstr("-p prolongator=unsmoothed -p smoother=multicolor_gs")));
+  EXPECT_THAT(error({"amg", "-p", "coarsening=classical"}), HasSubstr("take -p smoother=multicolor_gs, or"));
+  EXPECT_THAT(error({"chebyshev"}), HasSubstr("take a preconditioner for general matrices, such as ilu0"));
+  EXPECT_THAT(error({"ic0"}), HasSubstr("'ic0' is for symmetric positive definite matrices; take"));
+  EXPECT_THAT(error({"par_ic"}), HasSubstr("take -p kind=ilu, or"));
+  for (const std::string option : {"coarsening=classical", "prolongator=unsmoothed"})
+    EXPECT_EQ(run(with(solve, {"amg", "-p", option, "-p", "smoother=multicolor_gs"})).code, 0) << option;
+  EXPECT_THAT(run({"solve", "general.mtx"}).err, HasSubstr("use a solver for general matrices"));
+}
+
+/// x = 1 and 3 at the ends of -x'' = 1, by entries of this size on the diagonal.
+std::string penalty_matrix(const std::string& penalty, int points) {
+  std::ostringstream text;
+  text << "%%MatrixMarket matrix coordinate real symmetric\n"
+       << points << ' ' << points << ' ' << 2 * points - 1 << '\n';
+  for (int i = 1; i <= points; ++i) {
+    if (i > 1) text << i << ' ' << i - 1 << " -1\n";
+    text << i << ' ' << i << ' ' << (i == 1 || i == points ? penalty : "2") << '\n';
+  }
+  return text.str();
+}
+
+TEST_F(MatchTest, RowsThatTheResidualDoesNotSeeAreNamed) {
+  const auto solve = [&](const std::string& penalty) {
+    write("penalty.mtx", penalty_matrix(penalty, 11));
+    write("b.mtx", "%%MatrixMarket matrix array real general\n11 1\n" + penalty +
+                       "\n1\n1\n1\n1\n1\n1\n1\n1\n1\n" + penalty + "\n");
+    return run({"solve", "penalty.mtx", "--rhs", "b.mtx", "--precond", "jacobi", "--rtol", "1e-10"});
+  };
+  const auto unseen = solve("1e+30");
+  EXPECT_EQ(unseen.code, 0);
+  EXPECT_THAT(unseen.out, HasSubstr("the residual norm does not see 9 rows"));
+  EXPECT_THAT(solve("1e+5").out, Not(HasSubstr("does not see"))) << "as the note advises";
+  EXPECT_THAT(solve("2").out, Not(HasSubstr("does not see")));
+}
+
 TEST_F(MatchTest, WhatIsPrinted) {
   write("moved.mtx", moved_rows(50, 3));
   const std::vector<std::string> options = {"--match", "--solver", "gmres"};

@@ -381,7 +381,8 @@ TYPED_TEST(MulticolorTest, RowsThatBreakDownAreCountedAndFinite) {
     EXPECT_EQ(m.report().breakdowns.first_pivot, 0);
     EXPECT_THAT(m.report().breakdowns.action, HasSubstr("took their largest entry"));
     for (std::size_t k = host.row_ptrs[20]; k < host.row_ptrs[21]; ++k)
-      if (host.col_idxs[k] == 20) host.values[k] = 1;  // the largest magnitude next to it
+      if (host.col_idxs[k] == 20)
+        host.values[k] = -1;  // the largest magnitude next to it, as updates have it
     const auto b = waves_of(81);
     EXPECT_LE(
         relative_difference(applied_to<double, TypeParam>(m, b),

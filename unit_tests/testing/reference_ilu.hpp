@@ -54,7 +54,8 @@ ReferenceFill reference_fill(const HostMatrix<Scalar>& a, int level) {
 enum class ReferenceKind { ilu, ic, mic };
 
 /// (I + L) D (I + U) of R A C, whose diagonal is 1, with r_i = sign(a_ii) / sqrt|a_ii|, c_i = |r_i|. A row
-/// without a diagonal entry has its largest entry in its place, one without entries 1.
+/// without a diagonal entry has its largest entry in its place, with the sign of -sum_j a_ij a_ji / a_jj; one
+/// without entries has 1.
 struct ReferenceIlu {
   std::vector<std::map<int, long double>> lower, upper;
   LongVector pivots;  ///< D, not its inverse
@@ -69,15 +70,18 @@ std::vector<std::map<int, long double>> scaled_rows(const HostMatrix<Scalar>& a,
   std::vector<std::map<int, long double>> rows(n);
   row_scale.resize(n);
   for (int i = 0; i < n; ++i) {
-    long double largest = 0;
+    long double largest = 0, update = 0;
     for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k) {
-      if (a.col_idxs[k] >= n) continue;
-      rows[i][a.col_idxs[k]] = a.values[k];
+      const int j = a.col_idxs[k];
+      if (j >= n) continue;
+      rows[i][j] = a.values[k];
       largest = std::max(largest, std::abs(static_cast<long double>(a.values[k])));
+      if (j != i && a(j, j) != 0)
+        update -= static_cast<long double>(a.values[k]) * static_cast<long double>(a(j, i)) / a(j, j);
     }
     const auto own = rows[i].find(i);
     long double diagonal = own == rows[i].end() ? 0 : own->second;
-    if (diagonal == 0) diagonal = largest > 0 ? largest : 1;
+    if (diagonal == 0) diagonal = largest > 0 ? std::copysign(largest, update < 0 ? -1.0L : 1.0L) : 1;
     row_scale[i] = (diagonal < 0 ? -1 : 1) / std::sqrt(std::abs(diagonal));
   }
   for (int i = 0; i < n; ++i) {

@@ -122,6 +122,7 @@ class Ilut : public MatrixPreconditioner<Scalar, Space> {
   IlutOptions m_options;
   bool m_keeps_factors = false;
   std::shared_ptr<const FillPattern<Space>> m_pattern;  ///< A's own
+  CsrGraph<Space> m_mirrored;                           ///< that of A + A^T, which it is of then
   std::shared_ptr<const Solves> m_solves;               ///< of a numeric phase
   matrix_type m_lower, m_upper;
   Vector<Scalar, Space> m_pivots, m_row_scale;

@@ -285,6 +285,9 @@ class MulticolorIlu0 : public Multicolor<Scalar, Space> {
   Factors find_factors(const Space& space, const matrix_view& a, const Pattern& pattern,
                        Report& report) const override;
   std::vector<impl::sweeps::HalfSweep> half_sweeps() const override;
+  std::string needs_symmetric_pattern() const override {
+    return m_options.kind == IncompleteKind::ic ? this->name() + ": kind = ic" : std::string();
+  }
 
  private:
   MulticolorIlu0Options m_options;

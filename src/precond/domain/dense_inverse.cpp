@@ -37,6 +37,17 @@ double bytes_allowed(const WantedSubdomains& wanted, std::size_t bytes_of_number
   return std::clamp(allowance * squares * double(bytes_of_number), least, most_bytes);
 }
 
+inline std::string text_of_singular(const BreakdownCounter& counted, int replaced, int fell_back) {
+  std::string text;
+  if (replaced > 0)
+    text = std::to_string(counted.pivots) + " singular directions of " + std::to_string(replaced) +
+           " blocks were replaced";
+  if (fell_back > 0)
+    text += (text.empty() ? "" : "; ") + std::to_string(fell_back) +
+            " blocks without a finite inverse fell back to their diagonals";
+  return text;
+}
+
 /// Rows squared, by subdomain, and cubed.
 template <class Space>
 struct SumPowers {
@@ -159,7 +170,7 @@ void DenseInverse<Scalar, Space>::numeric(const Space& space, const BlockValues<
   next.exponents = allocate<Vector<ScaleExponents, Space>>(
       space, "prekond::block::exponents", m_options.storage == Storage::full ? 0 : m_subdomains.num_places);
   const auto outcome = make_breakdown_counter<Space>(space, "prekond::block::numeric::outcome");
-  const auto blocks = allocate_zero<Vector<int, Space>>(space, "prekond::block::numeric::blocks", 2);
+  const auto blocks = allocate_zero<Vector<int, Space>>(space, "prekond::block::numeric::blocks", 3);
   const bool small = m_subdomains.largest <=
                      (is_host_space<Space> ? DenseTuning::largest_unblocked : DenseTuning::largest_of_vector);
   if (small)
@@ -170,8 +181,7 @@ void DenseInverse<Scalar, Space>::numeric(const Space& space, const BlockValues<
   const auto counts = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, blocks);
   next.is_symmetric = counts(0) == 0;
   report.breakdowns = breakdowns_of(counted, "");
-  if (report.breakdowns.count > 0)
-    report.breakdowns.action = std::to_string(counts(1)) + " singular blocks fell back to their diagonals";
+  if (report.breakdowns.count > 0) report.breakdowns.action = text_of_singular(counted, counts(1), counts(2));
   report.nnz = static_cast<std::int64_t>(m_squares);
   report.apply_flops = 2 * m_squares;
   report.numeric_flops = 2 * m_cubes;

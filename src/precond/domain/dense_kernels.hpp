@@ -103,7 +103,7 @@ struct InvertBlock {
   void* values;                                 ///< of the storage's type
   VectorView<ScaleExponents, Space> exponents;  ///< of each place; empty where values are stored in full
   VectorView<BreakdownCounter, Space> outcome;
-  VectorView<int, Space> blocks;  ///< how many are not symmetric, and how many singular
+  VectorView<int, Space> blocks;  ///< how many are not symmetric, singular, without an inverse
 
   using Block = PanelInverse<Scalar, Panel>;
   static constexpr Scalar floor = 16 * (sizeof(Scalar) == 4 ? Scalar(0x1p-23) : Scalar(0x1p-52));
@@ -115,22 +115,28 @@ struct InvertBlock {
     const Block block(base, ptrs(d + 1) - begin);
     gather(lane_group, block, begin);
     const bool symmetric = block.is_symmetric(lane_group, tolerance);
-    int failed = block.invert(lane_group, floor, symmetric ? Pivoting::none : Pivoting::rows);
+    int replaced = 0, first = -1;
+    int failed = symmetric ? invert_definite(lane_group, block, begin, replaced, first)
+                           : block.invert(lane_group, floor, Pivoting::rows);
     Scalar largest = failed < 0 ? block.largest(lane_group) : Scalar(0);
     bool sound = failed < 0 && Kokkos::isfinite(largest);
     if (!sound) {  // not positive definite, or rows of very different scales, or singular
       gather(lane_group, block, begin);
       block.equilibrate(lane_group);
-      failed = block.invert(lane_group, floor, Pivoting::rows);
+      failed = block.invert(lane_group, singular_floor(block), Pivoting::rows, Singular::replace);
+      replaced = block.num_replaced();
+      first = block.first_replaced();
       if (failed < 0) block.undo_scales(lane_group);
       largest = failed < 0 ? block.largest(lane_group) : Scalar(0);
       sound = failed < 0 && Kokkos::isfinite(largest);
     }
-    const float pivot = failed >= 0 ? block.pivot() : 0.0f;
+    const float pivot = failed >= 0 || replaced > 0 ? block.pivot() : 0.0f;
+    if (failed >= 0) first = failed;
     lane_group.region([](int) {});
     lane_group.once([&] {
       if (!symmetric) Kokkos::atomic_inc(&blocks(0));
-      if (!sound) count_singular(block.order(), rows(begin + (failed > 0 ? failed : 0)), pivot);
+      if (!sound || replaced > 0)
+        count_singular(sound ? replaced : block.order(), sound, rows(begin + (first > 0 ? first : 0)), pivot);
     });
     if (!sound) {
       take_diagonal(lane_group, block, begin);
@@ -141,10 +147,35 @@ struct InvertBlock {
     store(lane_group, block, begin, largest, symmetric || !sound);
   }
 
-  /// All its rows fall back.
-  KOKKOS_FUNCTION void count_singular(int order, int row, float pivot) const {
-    Kokkos::atomic_inc(&blocks(1));
-    Kokkos::atomic_add(&outcome(0).diagonals, static_cast<long long>(order));
+  /// A bound for the rounding errors that are left of a pivot that is zero, relative to its entry.
+  KOKKOS_FORCEINLINE_FUNCTION static Scalar singular_floor(const Block& block) {
+    return block.order() > 16 ? floor / 16 * static_cast<Scalar>(block.order()) : floor;
+  }
+
+  /// The inverse of a symmetric block, if it is definite. Singular directions are replaced: those that a
+  /// pivot shows, and those that the inverse shows, where the last pivots are of another scale than the
+  /// rounding errors of the first.
+  template <class LaneGroup>
+  KOKKOS_FUNCTION int invert_definite(const LaneGroup& lane_group, const Block& block, int begin,
+                                      int& replaced, int& first) const {
+    block.clear_marks(lane_group);
+    while (true) {
+      const int failed = block.invert(lane_group, singular_floor(block), Pivoting::none, Singular::replace);
+      first = block.first_replaced();
+      replaced = block.num_replaced() + block.num_marks(first);
+      if (failed >= 0) return failed;
+      const int row = block.singular_row(singular_floor(block));
+      if (row < 0) return -1;
+      block.mark(lane_group, row);
+      gather(lane_group, block, begin);
+      block.double_marked(lane_group);
+    }
+  }
+
+  /// Singular directions that were replaced, or all rows of a block that fall back.
+  KOKKOS_FUNCTION void count_singular(int count, bool replaced, int row, float pivot) const {
+    Kokkos::atomic_inc(&blocks(replaced ? 1 : 2));
+    Kokkos::atomic_add(replaced ? &outcome(0).pivots : &outcome(0).diagonals, static_cast<long long>(count));
     BreakdownCounter::note_first(outcome(0), row, pivot);
   }
 

@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/core/error.hpp>
 #include <prekond/pattern/coloring.hpp>
+#include <prekond/pattern/impl/symmetrize.hpp>
 #include <prekond/precond/impl/multicolor.hpp>
 
 #include "core/instantiate.hpp"
+#include "precond/setup/mirrored_matrix.hpp"
 #include "precond/triangular/grouped_sweeps.hpp"
 #include "precond/triangular/stored_values.hpp"
 
@@ -55,8 +57,20 @@ typename Multicolor<Scalar, Space>::Colored Multicolor<Scalar, Space>::color(
     result.coloring = color_graph<Space>(space, a, coloring);
     result.num_colors_before = result.coloring.num_colors;
   }
-  result.pattern =
-      std::make_shared<const Pattern>(impl::sweeps::make_grouped_triangles<Space>(space, a, result.coloring));
+  auto pattern = impl::sweeps::make_grouped_triangles<Space>(space, a, result.coloring);
+  const std::string method = needs_symmetric_pattern();
+  if (!method.empty()) {
+    const auto mirrored = symmetrize<Space>(space, a);
+    if (mirrored.nnz() + pattern.foreign != a.nnz()) {
+      impl::mirrored_matrix<Scalar, Space>(space, a, mirrored, method);
+      const std::int64_t foreign = pattern.foreign;
+      pattern = impl::sweeps::make_grouped_triangles<Space>(space, mirrored, result.coloring);
+      pattern.mirrored = mirrored;
+      pattern.foreign = foreign;
+      pattern.nnz_of_a = a.nnz();
+    }
+  }
+  result.pattern = std::make_shared<const Pattern>(pattern);
   return result;
 }
 
@@ -83,7 +97,7 @@ void Multicolor<Scalar, Space>::symbolic_step(const Space& space, const matrix_s
 template <class Scalar, class Space>
 void Multicolor<Scalar, Space>::numeric_step(const Space& space, const matrix_source& source,
                                              Report& report) {
-  const matrix_view& a = source.csr();
+  matrix_view a = source.csr();
   const bool finds = !m_pattern;
   if (!finds && a.nnz() != m_pattern->nnz_of_a)
     throw InputError(this->name() + ": numeric was given " + std::to_string(a.nnz()) + " entries, symbolic " +
@@ -91,6 +105,10 @@ void Multicolor<Scalar, Space>::numeric_step(const Space& space, const matrix_so
   const Colored colored =
       finds ? color(space, a, m_user) : Colored{m_coloring, m_num_colors_before, m_pattern};
   const Pattern& pattern = *colored.pattern;
+  CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> mirrored;
+  if (pattern.mirrored.num_rows > 0)
+    a = mirrored =
+        impl::mirrored_matrix<Scalar, Space>(space, a, pattern.mirrored, needs_symmetric_pattern());
   const Factors factors = find_factors(space, a, pattern, report);
   const auto sweeps = impl::sweeps::make_grouped_sweeps<Scalar, Space>(
       space, this->name(), colored.pattern, factors, half_sweeps(), m_options.storage);

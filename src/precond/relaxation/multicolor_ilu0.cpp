@@ -1,6 +1,5 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <prekond/core/error.hpp>
 #include <prekond/precond/multicolor.hpp>
 
 #include "core/instantiate.hpp"
@@ -70,18 +69,16 @@ typename MulticolorIlu0<Scalar, Space>::Factors MulticolorIlu0<Scalar, Space>::f
         allocate<Vector<Scalar, Space>>(space, "prekond::multicolor_ilu0::diagonal", a.num_rows);
     impl::check_diagonal<Scalar>(impl::extract_diagonal<Scalar, Space>(space, a, diagonal), this->name());
   }
-  Factors factors = fill_triangles<Scalar, Space>(space, a, pattern, Scalar(1), report);
+  Factors factors = fill_triangles<Scalar, Space>(space, a, pattern, Scalar(1), report,
+                                                  is_ic ? DiagonalUse::definite : DiagonalUse::elimination);
   factors.pivots = allocate<Vector<Scalar, Space>>(space, "prekond::multicolor_ilu0::pivots", a.num_rows);
   const auto outcome = impl::make_breakdown_counter(space, "prekond::multicolor_ilu0::breakdowns");
   if (is_ic) {
     factor<IcRow, Scalar, Space>(space, pattern, factors, true, outcome);
-    const bool missing = transpose_lower<Scalar, Space>(
-        space, "prekond::multicolor_ilu0::numeric::transpose_lower",
-        triangle_of<Scalar, Space>(pattern.lower, factors.lower),
-        triangle_of<Scalar, Space>(pattern.upper, factors.upper), a.num_rows, pattern.upper.nnz());
-    if (missing || pattern.lower.nnz() != pattern.upper.nnz())
-      throw InputError(this->name() +
-                       ": kind = ic is for symmetric matrices, and the pattern is not symmetric");
+    transpose_lower<Scalar, Space>(space, "prekond::multicolor_ilu0::numeric::transpose_lower",
+                                   triangle_of<Scalar, Space>(pattern.lower, factors.lower),
+                                   triangle_of<Scalar, Space>(pattern.upper, factors.upper), a.num_rows,
+                                   pattern.upper.nnz());
   } else {
     factor<IluRow, Scalar, Space>(space, pattern, factors, false, outcome);
   }

@@ -169,9 +169,9 @@ std::int64_t GroupedTriangles<Space>::bytes() const {
     return static_cast<std::int64_t>(view.span() * sizeof(int));
   };
   const auto pointers = lower_row_ptrs.span() + upper_row_ptrs.span();
-  return lower.bytes() + upper.bytes() + static_cast<std::int64_t>(pointers * sizeof(std::size_t)) +
-         ints(permutation) + ints(diagonal) + ints(lower_source) + ints(upper_source) +
-         ints(device_group_ptrs);
+  return lower.bytes() + upper.bytes() + mirrored.bytes() +
+         static_cast<std::int64_t>(pointers * sizeof(std::size_t)) + ints(permutation) + ints(diagonal) +
+         ints(lower_source) + ints(upper_source) + ints(device_group_ptrs);
 }
 
 template <class Space>

@@ -6,6 +6,7 @@
 #include <prekond/matrix/csr_matrix.hpp>
 
 #include "core/row_teams.hpp"
+#include "precond/scaling/weak_diagonal.hpp"
 #include "precond/setup/breakdown_counter.hpp"
 #include "precond/triangular/grouped_triangles.hpp"
 
@@ -37,15 +38,31 @@ struct DiagonalOf {
   KOKKOS_FUNCTION static bool is_usable(Scalar value) {
     return is_finite(value) && is_finite(Scalar(1) / value);
   }
-  /// The largest entry of the row, for one that has no usable diagonal; 1 where that is not usable either.
+  /// The largest entry of the row, for one that has no usable diagonal; 1 where that is not usable either. It
+  /// has the sign of -sum_j a_ij a_ji / a_jj, which the elimination of the other rows makes of a zero: what
+  /// they add and the entry do not cancel. A saddle-point matrix then has factors like those of
+  /// [A, B^T; B, -C], which exist in any order where A and C are definite.
+  ///
+  /// Source: Vanderbei, SIAM J. Optim. 5 (1995), on quasidefinite matrices.
   KOKKOS_FUNCTION Scalar stand_in(std::int64_t at) const {
     const int own = row(at);
-    Scalar largest = 0;
+    Scalar largest = 0, update = 0;
     for (std::size_t k = a.row_ptrs(own); k < a.row_ptrs(own + 1); ++k) {
+      const int col = a.col_idxs(k);
       const Scalar size = Kokkos::abs(a.values(k));
-      if (a.col_idxs(k) < a.num_rows && is_finite(size) && size > largest) largest = size;
+      if (col >= a.num_rows || !is_finite(size)) continue;
+      if (size > largest) largest = size;
+      const Scalar part = update_by(own, col, a.values(k));
+      if (is_finite(part)) update -= part;
     }
-    return is_usable(largest) ? largest : Scalar(1);
+    if (!is_usable(largest)) return Scalar(1);
+    return update < 0 ? -largest : largest;
+  }
+  /// a_ij a_ji / a_jj, 0 where there is none.
+  KOKKOS_FUNCTION Scalar update_by(int i, int j, Scalar a_ij) const {
+    std::size_t place = 0;
+    const Scalar pivot = find_entry(a, j, j, place);
+    return j != i && is_usable(pivot) ? a_ij * (find_entry(a, j, i, place) / pivot) : Scalar(0);
   }
 };
 
@@ -61,9 +78,22 @@ struct ScaleRows {
   }
 };
 
+/// The largest entry of a scaled row, and how many are not finite.
+template <class Scalar>
+struct FilledRow {
+  Scalar largest = 0;
+  int bad = 0;
+  KOKKOS_FUNCTION FilledRow& operator+=(const FilledRow& other) {
+    largest = other.largest > largest ? other.largest : largest;
+    bad += other.bad;
+    return *this;
+  }
+};
+
 /// factor c_i a_ij c_j, with the sign of a_ii; 0 where that is not finite. The bits of (i, j) and (j, i) are
 /// the same where a_ij = a_ji. Fill, which A does not have, is 0. Counts rows with such entries and those
-/// without a usable diagonal. An empty list `upper_values` leaves U out.
+/// without a usable diagonal, and in outcome(1) those with entries that a weak diagonal makes so large. An
+/// empty list `upper_values` leaves U out.
 template <class Scalar, class Space>
 struct FillTriangles {
   using Rows = RowTeams<Space>;
@@ -73,18 +103,24 @@ struct FillTriangles {
   VectorView<const Scalar, Space> row_scale;
   VectorView<Scalar, Space> lower_values, upper_values;
   Scalar factor;
-  VectorView<BreakdownCounter, Space> outcome;
+  VectorView<BreakdownCounter, Space> outcome;  ///< 2
+  Scalar largest_ordinary = 0;                  ///< of entries, times |factor|
 
   KOKKOS_FUNCTION void operator()(const typename Rows::Member& team) const {
     Rows{lower.num_rows}.for_each_row(team, [&](std::int64_t at) {
       const int of_lower = static_cast<int>(lower.row_ptrs(at + 1) - lower.row_ptrs(at));
       const int before_upper = of_lower + (diagonal.diagonal(at) < 0 ? 0 : 1);
-      int bad = fill(team, at, lower, lower_source, 0, lower_values);
-      if (upper_values.extent(0) > 0) bad += fill(team, at, upper, upper_source, before_upper, upper_values);
+      const auto below = fill(team, at, lower, lower_source, 0, lower_values);
+      FilledRow<Scalar> above;
+      if (upper_values.extent(0) > 0) above = fill(team, at, upper, upper_source, before_upper, upper_values);
       Kokkos::single(Kokkos::PerThread(team), [&] {
         const bool usable = diagonal.is_usable(diagonal.stored(at));
+        const int bad = below.bad + above.bad;
         if (bad > 0 || !usable)
           BreakdownCounter::count(outcome(0), diagonal.row(at), usable, usable ? 1.0f : 0.0f);
+        const Scalar largest = below.largest > above.largest ? below.largest : above.largest;
+        if (usable && (bad > 0 || largest > largest_ordinary))
+          BreakdownCounter::count(outcome(1), diagonal.row(at), true, 0.0f);
       });
     });
   }
@@ -96,27 +132,32 @@ struct FillTriangles {
     return is_finite(value) ? value : (a_ij * smaller) * larger;
   }
 
-  KOKKOS_FUNCTION int fill(const typename Rows::Member& team, std::int64_t at,
-                           const CsrGraphView<Space>& triangle, const VectorView<const int, Space>& source,
-                           int before, const VectorView<Scalar, Space>& values) const {
+  KOKKOS_FUNCTION FilledRow<Scalar> fill(const typename Rows::Member& team, std::int64_t at,
+                                         const CsrGraphView<Space>& triangle,
+                                         const VectorView<const int, Space>& source, int before,
+                                         const VectorView<Scalar, Space>& values) const {
     const std::size_t first = triangle.row_ptrs(at);
     const std::size_t row = diagonal.a.row_ptrs(diagonal.row(at));
     const Scalar own = Kokkos::abs(row_scale(at));
     const Scalar signed_factor = row_scale(at) < 0 ? -factor : factor;
-    int bad = 0;
+    FilledRow<Scalar> filled;
     Kokkos::parallel_reduce(
         Kokkos::ThreadVectorRange(team, static_cast<int>(triangle.row_ptrs(at + 1) - first)),
-        [&](int k, int& sum) {
+        [&](int k, FilledRow<Scalar>& sum) {
           const Scalar column = Kokkos::abs(row_scale(triangle.col_idxs(first + k)));
           const int place = source.extent(0) > 0 ? source(first + k) : before + k;
           const Scalar value =
               place < 0 ? Scalar(0) : signed_factor * scaled(diagonal.a.values(row + place), own, column);
           const bool finite = is_finite(value);
           values(first + k) = finite ? value : Scalar(0);
-          if (!finite) ++sum;
+          const Scalar size = Kokkos::abs(value);
+          if (!finite)
+            ++sum.bad;
+          else if (size > sum.largest)
+            sum.largest = size;
         },
-        bad);
-    return bad;
+        filled);
+    return filled;
   }
 };
 
@@ -127,14 +168,63 @@ struct MultiplyAll {
   KOKKOS_FUNCTION void operator()(std::int64_t i) const { x(i) *= factor; }
 };
 
+template <class Space>
+struct PlacesOfRows {
+  VectorView<const int, Space> permutation;
+  VectorView<int, Space> inverse;
+  KOKKOS_FUNCTION void operator()(std::int64_t at) const { inverse(permutation(at)) = static_cast<int>(at); }
+};
+
+/// The places of A's rows in a pattern; none where they are A's own.
+template <class Space, class Pattern>
+Vector<int, Space> places_of_rows(const Space& space, const Pattern& pattern) {
+  if constexpr (requires { pattern.permutation; }) {
+    const auto places =
+        allocate<Vector<int, Space>>(space, "prekond::relaxation::places", pattern.permutation.extent(0));
+    Kokkos::parallel_for("prekond::relaxation::numeric::places",
+                         Kokkos::RangePolicy<Space>(space, 0, pattern.permutation.extent(0)),
+                         PlacesOfRows<Space>{pattern.permutation, places});
+    return places;
+  }
+  return {};
+}
+
+/// The use of a diagonal: by pivots in the order of the rows, by all rows at once, or by a method for
+/// positive definite matrices, which have no weak entries.
+enum class DiagonalUse { elimination, at_once, definite };
+
 enum class Triangles { both, lower };
 
-/// The triangles of a GroupedTriangles or, in A's own order, a FillPattern; `which` may leave U out. `report`
-/// gets the breakdowns. Fences.
+/// The outcomes of FillTriangles.
+struct FillOutcome {
+  BreakdownCounter breakdowns, with_large_entries;
+};
+
+/// Fences.
+template <class Space>
+FillOutcome fetch_outcome(const Space& space, const Vector<BreakdownCounter, Space>& outcome) {
+  BreakdownCounter found[2];
+  Kokkos::deep_copy(
+      space,
+      Kokkos::View<BreakdownCounter*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(found, 2),
+      outcome);
+  space.fence("prekond::relaxation::outcome");
+  return {found[0], found[1]};
+}
+
+inline std::string text_of_breakdowns(const BreakdownCounter& counted, std::int64_t num_weak) {
+  return std::to_string(counted.pivots) + " rows without a usable diagonal entry" +
+         (num_weak > 0 ? " (in " + std::to_string(num_weak) +
+                             " it is zero but for rounding, compared with the row and the column)"
+                       : "") +
+         " took their largest entry in its place, " + std::to_string(counted.diagonals) +
+         " with entries that are not finite lost those";
+}
+
 template <class Scalar, class Space, class Pattern>
-Factors<Scalar, Space> fill_triangles(const Space& space, const CsrView<Scalar, Space>& a,
-                                      const Pattern& pattern, Scalar factor, Report& report,
-                                      Triangles which = Triangles::both) {
+Factors<Scalar, Space> fill_triangles_of(const Space& space, const CsrView<Scalar, Space>& a,
+                                         const Pattern& pattern, Scalar factor, FillOutcome& found,
+                                         Triangles which) {
   const std::int64_t n = a.num_rows;
   const Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>> rows(space, 0, n);
   const auto list = [&](const char* label, std::int64_t size) {
@@ -145,25 +235,45 @@ Factors<Scalar, Space> fill_triangles(const Space& space, const CsrView<Scalar, 
   result.lower = list("prekond::relaxation::lower", pattern.lower.nnz());
   if (which == Triangles::both) result.upper = list("prekond::relaxation::upper", pattern.upper.nnz());
   result.row_scale = list("prekond::relaxation::row_scale", n);
-  const auto outcome = make_breakdown_counter(space, "prekond::relaxation::breakdowns");
+  const auto outcome =
+      allocate_zero<Vector<BreakdownCounter, Space>>(space, "prekond::relaxation::breakdowns", 2);
   DiagonalOf<Scalar, Space> diagonal{a, {}, pattern.diagonal};
   if constexpr (requires { pattern.permutation; }) diagonal.permutation = pattern.permutation;
   Kokkos::parallel_for("prekond::relaxation::numeric::scale_rows", rows,
                        ScaleRows<Scalar, Space>{diagonal, result.row_scale});
-  Kokkos::parallel_for("prekond::relaxation::numeric::fill", RowTeams<Space>::policy(space, n, a.nnz()),
-                       FillTriangles<Scalar, Space>{
-                           diagonal, pattern.lower, pattern.upper, pattern.lower_source, pattern.upper_source,
-                           result.row_scale, result.lower, result.upper, factor, outcome});
+  Kokkos::parallel_for(
+      "prekond::relaxation::numeric::fill", RowTeams<Space>::policy(space, n, a.nnz()),
+      FillTriangles<Scalar, Space>{diagonal, pattern.lower, pattern.upper, pattern.lower_source,
+                                   pattern.upper_source, result.row_scale, result.lower, result.upper, factor,
+                                   outcome, Kokkos::abs(factor) * WeakRule<Scalar>::least_scaled_entry()});
   if (factor != Scalar(1))
     Kokkos::parallel_for("prekond::relaxation::numeric::scale", rows,
                          MultiplyAll<Scalar, Space>{result.row_scale, factor});
-  const BreakdownCounter counted = fetch(space, outcome);
-  report.breakdowns = breakdowns_of(counted, "");
-  if (report.breakdowns.count > 0)
-    report.breakdowns.action =
-        std::to_string(counted.pivots) +
-        " rows without a usable diagonal entry took their largest entry in its place, " +
-        std::to_string(counted.diagonals) + " with entries that are not finite lost those";
+  found = fetch_outcome(space, outcome);
+  return result;
+}
+
+/// The triangles of a GroupedTriangles or, in A's own order, a FillPattern, without the weak entries of the
+/// diagonal (see WeakRule); `which` may leave U out. `report` gets the breakdowns. Fences. Cost: a pass over
+/// A, which is looked at again only where scaled entries are as large as a weak diagonal makes them.
+template <class Scalar, class Space, class Pattern>
+Factors<Scalar, Space> fill_triangles(const Space& space, const CsrView<Scalar, Space>& a,
+                                      const Pattern& pattern, Scalar factor, Report& report,
+                                      DiagonalUse use = DiagonalUse::elimination,
+                                      Triangles which = Triangles::both) {
+  FillOutcome found;
+  auto result = fill_triangles_of<Scalar, Space>(space, a, pattern, factor, found, which);
+  std::int64_t num_weak = 0;
+  if (found.with_large_entries.diagonals > 0 && use != DiagonalUse::definite) {
+    const Vector<int, Space> places = places_of_rows<Space>(space, pattern);
+    const auto strong =
+        zero_weak_diagonal<Scalar, Space>(space, a, {use == DiagonalUse::elimination, 1, places});
+    num_weak = strong.num_weak;
+    if (num_weak > 0)
+      result = fill_triangles_of<Scalar, Space>(space, strong.matrix, pattern, factor, found, which);
+  }
+  report.breakdowns = breakdowns_of(found.breakdowns, "");
+  if (report.breakdowns.count > 0) report.breakdowns.action = text_of_breakdowns(found.breakdowns, num_weak);
   return result;
 }
 

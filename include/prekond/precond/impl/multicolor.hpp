@@ -114,6 +114,8 @@ class Multicolor : public MatrixPreconditioner<Scalar, Space> {  // NOLINT(*clas
                                Report& report) const = 0;
   /// The half sweeps of an application, in turn.
   virtual std::vector<impl::sweeps::HalfSweep> half_sweeps() const = 0;
+  /// The method for messages, where it needs a symmetric pattern; else nothing.
+  virtual std::string needs_symmetric_pattern() const { return {}; }
 
  private:
   struct Colored;

@@ -10,6 +10,7 @@
 
 #include "precond/approximate_inverse/fsai/flops.hpp"
 #include "precond/approximate_inverse/nonsymmetric_fsai/setup.hpp"
+#include "precond/scaling/weak_diagonal.hpp"
 #include "precond/setup/breakdown_counter.hpp"
 
 namespace prekond {
@@ -36,7 +37,8 @@ CsrGraph<Space> NonsymmetricFsai<Scalar, Space>::pattern_of(const Space& space, 
 template <class Scalar, class Space>
 void NonsymmetricFsai<Scalar, Space>::find_inverse(const Space& space, const matrix_source& source,
                                                    Report& report) {
-  const matrix_view& a = source.csr();
+  const auto strong = impl::zero_weak_diagonal<Scalar, Space>(space, source.csr(), {});
+  const matrix_view& a = strong.matrix;
   const bool kept = this->keeps_pattern();
   const CsrGraph<Space> pattern = this->numeric_pattern(space, source);
   const auto values_of = [&](const char* label) {

@@ -6,6 +6,7 @@
 #include "core/instantiate.hpp"
 #include "precond/factorization/block_ilu/factors.hpp"
 #include "precond/factorization/ilu/try_shifts.hpp"
+#include "precond/scaling/weak_diagonal.hpp"
 
 #include <limits>
 #include <stdexcept>
@@ -49,10 +50,13 @@ template <class Scalar, class Space>
 void BlockIlu0<Scalar, Space>::numeric_step(const Space& space, const matrix_source& source, Report& report) {
   const Symbolic& symbolic = *m_symbolic;
   const int b = symbolic.block_size;
-  const auto a = impl::blocks_of(space, source, b);
+  auto a = impl::blocks_of(space, source, b);
   if (a.num_blocks() != symbolic.num_blocks)
     throw InputError(this->name() + ": numeric was given " + std::to_string(a.num_blocks()) +
                      " blocks, symbolic " + std::to_string(symbolic.num_blocks) + "; call symbolic again");
+  const auto strong =
+      impl::zero_weak_diagonal<Scalar, Space>(space, impl::BlockEntries<Scalar, Space>(a), {.block_size = b});
+  if (strong.num_weak > 0) a.values = strong.values;
   const auto best = impl::ilu::try_shifts(
       m_options,
       [&](double alpha, impl::ilu::Outcome& outcome) {

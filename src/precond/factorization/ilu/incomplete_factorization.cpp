@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/core/error.hpp>
+#include <prekond/matrix/impl/own_columns.hpp>
+#include <prekond/pattern/impl/symmetrize.hpp>
 #include <prekond/precond/impl/incomplete_factorization.hpp>
 
 #include "core/instantiate.hpp"
@@ -9,6 +11,7 @@
 #include "precond/factorization/ilu/triangles.hpp"
 #include "precond/factorization/ilu/try_shifts.hpp"
 #include "precond/scaling/diagonal.hpp"
+#include "precond/setup/mirrored_matrix.hpp"
 #include "precond/setup/setup_time.hpp"
 
 #include <string>
@@ -44,7 +47,7 @@ template <class Scalar, class Space>
 std::shared_ptr<const typename IncompleteFactorization<Scalar, Space>::Symbolic>
 IncompleteFactorization<Scalar, Space>::find_pattern(const Space& space, const matrix_view& a) const {
   const bool symmetric = m_kind != IncompleteKind::ilu;
-  auto result = std::make_shared<Symbolic>(Symbolic{{}, {}, nullptr, {this->name(), m_options.solve}});
+  auto result = std::make_shared<Symbolic>(Symbolic{{}, {}, {}, nullptr, {this->name(), m_options.solve}});
   const auto tell = [&](const std::string& what, double entries) {
     Report none;  // there is no report before numeric
     this->tell(impl::search_note(space, this->name() + what, entries, "a lower level meets fewer"), none);
@@ -53,8 +56,14 @@ IncompleteFactorization<Scalar, Space>::find_pattern(const Space& space, const m
   constexpr bool looks_at_symmetry = true;  // for kind ilu because U then has L's levels
   result->pattern =
       fill_pattern<Space>(space, a, m_options.level, m_options.memory_budget, looks_at_symmetry);
-  if (symmetric && !result->pattern.is_symmetric)
-    throw InputError(this->name() + " is for symmetric matrices, and the pattern is not symmetric");
+  if (symmetric && !result->pattern.is_symmetric) {
+    result->mirrored = symmetrize<Space>(space, a);
+    impl::mirrored_matrix<Scalar, Space>(space, a, result->mirrored, this->name());
+    result->pattern = fill_pattern<Space>(space, result->mirrored, m_options.level, m_options.memory_budget,
+                                          looks_at_symmetry);
+    result->pattern.foreign = impl::count_foreign_entries<Scalar, Space>(space, a);
+    result->pattern.nnz_of_a = a.nnz();
+  }
   if (m_options.level > 0)
     tell(": the factorisation meets",
          lengths_of_rows_before<Space>(
@@ -107,12 +116,15 @@ void IncompleteFactorization<Scalar, Space>::check_diagonal(const Space& space, 
 template <class Scalar, class Space>
 void IncompleteFactorization<Scalar, Space>::numeric_step(const Space& space, const matrix_source& source,
                                                           Report& report) {
-  const matrix_view& a = source.csr();
+  matrix_view a = source.csr();
   if (a.nnz() != m_symbolic->pattern.nnz_of_a)
     throw InputError(this->name() + ": numeric was given " + std::to_string(a.nnz()) + " entries, symbolic " +
                      std::to_string(m_symbolic->pattern.nnz_of_a) + "; call symbolic again");
   check_diagonal(space, a);
   const auto& symbolic = m_symbolic;
+  CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> mirrored;
+  if (symbolic->mirrored.num_rows > 0)
+    a = mirrored = impl::mirrored_matrix<Scalar, Space>(space, a, symbolic->mirrored, this->name());
   const auto& pattern = symbolic->pattern;
   auto best = impl::ilu::try_shifts(
       m_options,
@@ -142,7 +154,7 @@ void IncompleteFactorization<Scalar, Space>::numeric_step(const Space& space, co
   report.notes.push_back(best.outcome.note);
   if (pattern.added > 0) report.notes.push_back(std::to_string(pattern.added) + " entries of fill");
   report.nnz = lower + upper + a.num_rows;
-  report.bytes = pattern.bytes() + symbolic->schedule.bytes() +
+  report.bytes = pattern.bytes() + symbolic->mirrored.bytes() + symbolic->schedule.bytes() +
                  (symbolic->sweeps ? symbolic->sweeps->bytes() : 0) + solves->bytes();
   if (m_keeps_factors)
     report.bytes += static_cast<std::int64_t>((lower + upper + 2 * a.num_rows) * sizeof(Scalar));

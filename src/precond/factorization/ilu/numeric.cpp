@@ -121,10 +121,12 @@ Factors<Scalar, Space> factor(const Space& space, const CsrView<Scalar, Space>& 
                               const FillPattern<Space>& pattern, const RowSchedule<Space>& schedule,
                               IncompleteKind kind, double alpha, Report& report, Outcome& outcome) {
   const bool is_ic = kind == IncompleteKind::ic;
+  const auto use =
+      kind == IncompleteKind::ilu ? sweeps::DiagonalUse::elimination : sweeps::DiagonalUse::definite;
   const auto attempt = [&](FactorSchedule how) {
     using sweeps::Triangles;
     Factors<Scalar, Space> factors = sweeps::fill_triangles<Scalar, Space>(
-        space, a, pattern, Scalar(1), report, is_ic ? Triangles::lower : Triangles::both);
+        space, a, pattern, Scalar(1), report, use, is_ic ? Triangles::lower : Triangles::both);
     factors.pivots = allocate<Vector<Scalar, Space>>(space, "prekond::ilu::pivots", a.num_rows);
     const auto finished = allocate<Vector<Scalar, Space>>(space, "prekond::ilu::finished",
                                                           (is_ic ? pattern.lower : pattern.upper).nnz());

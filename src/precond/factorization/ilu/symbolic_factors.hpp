@@ -13,7 +13,8 @@ namespace prekond::impl::ilu {
 template <class Scalar, class Space>
 struct SymbolicFactors {
   FillPattern<Space> pattern;
-  RowSchedule<Space> schedule;                                 ///< for a factorisation by rows
+  CsrGraph<Space> mirrored;     ///< that of A + A^T, which it is of; without rows: A's own
+  RowSchedule<Space> schedule;  ///< for a factorisation by rows
   std::shared_ptr<const par_ilu::SweepPattern<Space>> sweeps;  ///< for one by sweeps
   FactorSolves<Scalar, Space> solves;                          ///< without values
 };

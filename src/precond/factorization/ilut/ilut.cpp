@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/core/error.hpp>
+#include <prekond/matrix/impl/own_columns.hpp>
+#include <prekond/pattern/impl/symmetrize.hpp>
 #include <prekond/precond/ilut.hpp>
 
 #include "core/instantiate.hpp"
@@ -8,6 +10,7 @@
 #include "precond/factorization/ilu/try_shifts.hpp"
 #include "precond/factorization/ilut/numeric.hpp"
 #include "precond/scaling/diagonal.hpp"
+#include "precond/setup/mirrored_matrix.hpp"
 
 #include <limits>
 #include <string>
@@ -24,13 +27,21 @@ template <class Scalar, class Space>
 void Ilut<Scalar, Space>::symbolic_step(const Space& space, const matrix_source& source) {
   const matrix_view& a = source.csr();
   std::shared_ptr<FillPattern<Space>> pattern;
-  if (a.num_rows > 0) {
-    pattern = std::make_shared<FillPattern<Space>>(
-        fill_pattern<Space>(space, a, 0, std::numeric_limits<std::int64_t>::max(), this->is_symmetric()));
-    if (this->is_symmetric() && !pattern->is_symmetric)
-      throw InputError(this->name() + " is for symmetric matrices, and the pattern is not symmetric");
+  CsrGraph<Space> mirrored;
+  const auto pattern_of = [&](const CsrGraphView<Space>& graph) {
+    return std::make_shared<FillPattern<Space>>(
+        fill_pattern<Space>(space, graph, 0, std::numeric_limits<std::int64_t>::max(), this->is_symmetric()));
+  };
+  if (a.num_rows > 0) pattern = pattern_of(a);
+  if (pattern && this->is_symmetric() && !pattern->is_symmetric) {
+    mirrored = symmetrize<Space>(space, a);
+    impl::mirrored_matrix<Scalar, Space>(space, a, mirrored, this->name());
+    pattern = pattern_of(mirrored);
+    pattern->foreign = impl::count_foreign_entries<Scalar, Space>(space, a);
+    pattern->nnz_of_a = a.nnz();
   }
   m_pattern = pattern;
+  m_mirrored = mirrored;
   m_solves = nullptr;
   m_lower = m_upper = {};
   m_pivots = m_row_scale = {};
@@ -38,7 +49,7 @@ void Ilut<Scalar, Space>::symbolic_step(const Space& space, const matrix_source&
 
 template <class Scalar, class Space>
 void Ilut<Scalar, Space>::numeric_step(const Space& space, const matrix_source& source, Report& report) {
-  const matrix_view& a = source.csr();
+  matrix_view a = source.csr();
   const std::int64_t n = a.num_rows;
   if (a.nnz() != m_pattern->nnz_of_a)
     throw InputError(this->name() + ": numeric was given " + std::to_string(a.nnz()) + " entries, symbolic " +
@@ -47,7 +58,13 @@ void Ilut<Scalar, Space>::numeric_step(const Space& space, const matrix_source& 
     const auto diagonal = allocate<Vector<Scalar, Space>>(space, "prekond::ilut::diagonal", n);
     impl::check_diagonal<Scalar>(impl::extract_diagonal<Scalar, Space>(space, a, diagonal), this->name());
   }
-  const auto scaled = impl::sweeps::fill_triangles<Scalar, Space>(space, a, *m_pattern, Scalar(1), report);
+  matrix_type mirrored;
+  if (m_mirrored.num_rows > 0)
+    a = mirrored = impl::mirrored_matrix<Scalar, Space>(space, a, m_mirrored, this->name());
+  using impl::sweeps::DiagonalUse;
+  const auto scaled = impl::sweeps::fill_triangles<Scalar, Space>(
+      space, a, *m_pattern, Scalar(1), report,
+      this->is_symmetric() ? DiagonalUse::definite : DiagonalUse::elimination);
   impl::ilut::ThresholdRules<Space> rules;
   rules.owner = this->name();
   rules.symmetric = this->is_symmetric();
@@ -80,7 +97,7 @@ void Ilut<Scalar, Space>::numeric_step(const Space& space, const matrix_source& 
     report.notes.push_back(std::to_string(best.factors.cut_rows) +
                            " rows had more than p entries above the tolerance");
   report.nnz = lower + upper + n;
-  report.bytes = m_pattern->bytes() + pattern.bytes() + solves->bytes();
+  report.bytes = m_pattern->bytes() + m_mirrored.bytes() + pattern.bytes() + solves->bytes();
   report.apply_flops = solves->flops();
   report.numeric_flops = 2.0 * best.tries * double(lower) * double(upper) / double(n);
   report.foreign_entries = m_pattern->foreign;

@@ -109,7 +109,9 @@ Factors<Scalar, Space> sweep_factors(const Space& space, const CsrView<Scalar, S
                                      int most_sweeps, IncompleteKind kind, double alpha, Report& report,
                                      ilu::Outcome& outcome) {
   const bool symmetric = kind != IncompleteKind::ilu;
-  auto factors = sweeps::fill_triangles<Scalar, Space>(space, a, pattern, Scalar(1), report);
+  auto factors = sweeps::fill_triangles<Scalar, Space>(
+      space, a, pattern, Scalar(1), report,
+      symmetric ? sweeps::DiagonalUse::definite : sweeps::DiagonalUse::elimination);
   Sweeps<Scalar, Space> work(space, pattern, sweeps, factors, symmetric, alpha);
   work.start();
   const double before = work.residual();

@@ -1,0 +1,209 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "precond/scaling/weak_diagonal.hpp"
+
+#include "core/instantiate.hpp"
+
+namespace prekond::impl {
+namespace {
+
+/// The bits of a row's state.
+enum State : unsigned {
+  suspect = 1,
+  weak_in_row = 2,
+  weak_in_column = 4,
+  rounded_in_row = 8,
+  rounded_in_column = 16,
+  has_own_scale = 32
+};
+
+KOKKOS_FORCEINLINE_FUNCTION bool is_weak(unsigned state) {
+  constexpr unsigned both = weak_in_row | weak_in_column, rounded = rounded_in_row | rounded_in_column;
+  return ((state & both) == both && (state & has_own_scale) == 0) || (state & rounded) == rounded;
+}
+
+/// The data of all steps.
+template <class Scalar, class Space, class Matrix>
+struct WeakRows {
+  using Real = real_type_t<Scalar>;
+  Matrix a;
+  PivotOrder<Space> order;
+  WeakRule<Real> rule;
+  VectorView<Real, Space> diagonal;  ///< |a_ii|, 0 where it is missing or not finite
+  VectorView<Real, Space> pivot;     ///< p_i
+  VectorView<unsigned, Space> state;
+
+  KOKKOS_FORCEINLINE_FUNCTION static Real size_of(const Scalar& value) {
+    return is_finite(value) ? Real(Kokkos::abs(value)) : Real(0);
+  }
+  KOKKOS_FORCEINLINE_FUNCTION std::int64_t place(std::int64_t i) const {
+    return (order.places.extent(0) > 0 ? order.places(i) : i) / order.block_size;
+  }
+  /// Calls body(j, |a_ij|) for the entries of row i off the diagonal, but for those in other ranks' columns.
+  template <class Body>
+  KOKKOS_FUNCTION void for_each_other(std::int64_t i, const Body& body) const {
+    for (RowCursor<Matrix> entry(a, i, 0, 1); !entry.is_done(); entry.advance()) {
+      const int j = entry.col();
+      if (j == i || j >= a.num_rows) continue;
+      const Real size = size_of(entry.value());
+      if (size > 0) body(j, size);
+    }
+  }
+};
+
+/// Rows that are tiny compared with their largest entry are suspect. Counts them, and stores what it finds
+/// where there is room.
+template <class Scalar, class Space, class Matrix>
+struct FindSuspects {
+  WeakRows<Scalar, Space, Matrix> rows;
+  KOKKOS_FUNCTION void operator()(std::int64_t i, std::int64_t& count) const {
+    using Real = real_type_t<Scalar>;
+    Real own = 0, largest = 0;
+    for (RowCursor<Matrix> entry(rows.a, i, 0, 1); !entry.is_done(); entry.advance()) {
+      const int j = entry.col();
+      if (j >= rows.a.num_rows) continue;
+      const Real size = rows.size_of(entry.value());
+      if (j == i)
+        own = size;
+      else if (size > largest)
+        largest = size;
+    }
+    const bool is_suspect = own > 0 && own <= rows.rule.theta * largest;
+    count += is_suspect;
+    if (rows.state.extent(0) == 0) return;
+    rows.diagonal(i) = rows.pivot(i) = own;
+    rows.state(i) = is_suspect ? suspect : 0u;
+  }
+};
+
+/// p_i of suspect rows.
+template <class Scalar, class Space, class Matrix>
+struct FindPivots {
+  WeakRows<Scalar, Space, Matrix> rows;
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
+    using Real = real_type_t<Scalar>;
+    if (rows.state(i) == 0) return;
+    Real most = rows.diagonal(i);
+    rows.for_each_other(i, [&](int k, Real size) {
+      Real found = rows.place(k) == rows.place(i) ? size : Real(0);
+      const bool updates = rows.order.is_elimination && rows.place(k) < rows.place(i) &&
+                           rows.diagonal(k) > 0 && (rows.state(k) & suspect) == 0;
+      if (updates) {
+        std::size_t at = 0;
+        found = size * (rows.size_of(find_entry(rows.a, k, i, at)) / rows.diagonal(k));
+      }
+      if (found > most) most = found;
+    });
+    rows.pivot(i) = most;
+  }
+};
+
+/// Compares suspect rows with the entries of row k and column k.
+template <class Scalar, class Space, class Matrix>
+struct CompareEntries {
+  using Real = real_type_t<Scalar>;
+  WeakRows<Scalar, Space, Matrix> rows;
+  KOKKOS_FUNCTION void operator()(std::int64_t k) const {
+    unsigned own = 0;
+    const bool is_suspect = (rows.state(k) & suspect) != 0;
+    rows.for_each_other(k, [&](int j, Real size) {
+      const bool others_are = (rows.state(j) & suspect) != 0;
+      if (!is_suspect && !others_are) return;
+      if (is_suspect && rows.diagonal(j) > 0 &&
+          rows.rule.is_of_own_scale(size, rows.diagonal(k), rows.diagonal(j)))
+        own |= has_own_scale;
+      if (rows.place(j) == rows.place(k)) return;
+      if (is_suspect) own |= compared(k, j, size, weak_in_row, rounded_in_row);
+      if (!others_are) return;
+      const unsigned of_column = compared(j, k, size, weak_in_column, rounded_in_column);
+      if (of_column != 0) Kokkos::atomic_or(&rows.state(j), of_column);
+    });
+    if (own != 0) Kokkos::atomic_or(&rows.state(k), own);
+  }
+
+  /// Row i with an entry of this size in its row or column, at `other`.
+  KOKKOS_FUNCTION unsigned compared(std::int64_t i, std::int64_t other, Real size, unsigned weak,
+                                    unsigned rounded) const {
+    const Real pivot = rows.pivot(i), of_other = rows.diagonal(other);
+    unsigned found = 0;
+    if (pivot <= rows.rule.rounding * size && rows.rule.takes_away(pivot, size, of_other)) found |= rounded;
+    if (!(of_other > 0)) return found;
+    Real least = size, mean = size;
+    if (!rows.order.is_elimination) {
+      const Real mirror = weak == weak_in_row ? size_at(other, i) : size_at(i, other);
+      if (mirror < least) least = mirror;
+      mean = Kokkos::sqrt(size) * Kokkos::sqrt(mirror);
+    } else if (rows.place(other) < rows.place(i)) {
+      return found;
+    }
+    if (pivot <= rows.rule.theta * least && rows.rule.takes_away(pivot, mean, of_other)) found |= weak;
+    return found;
+  }
+  KOKKOS_FUNCTION Real size_at(std::int64_t i, std::int64_t j) const {
+    std::size_t place = 0;
+    return rows.size_of(find_entry(rows.a, i, j, place));
+  }
+};
+
+template <class Scalar, class Space, class Matrix>
+struct ZeroWeak {
+  WeakRows<Scalar, Space, Matrix> rows;
+  VectorView<Scalar, Space> values;
+  KOKKOS_FUNCTION void operator()(std::int64_t i, std::int64_t& count) const {
+    if (!is_weak(rows.state(i))) return;
+    std::size_t at = 0;
+    find_entry(rows.a, i, i, at);
+    values(at) = Scalar(0);
+    ++count;
+  }
+};
+
+}  // namespace
+
+template <class Scalar, class Space, class Matrix>
+StrongDiagonal<Scalar, Space, Matrix> zero_weak_diagonal(const Space& space, const Matrix& a,
+                                                         const PivotOrder<Space>& order) {
+  using Real = real_type_t<Scalar>;
+  const Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>> each(space, 0, a.num_rows);
+  WeakRows<Scalar, Space, Matrix> rows{a, order, {}, {}, {}, {}};
+  StrongDiagonal<Scalar, Space, Matrix> result{a, {}, 0};
+  const auto find_suspects = [&] {
+    std::int64_t suspects = 0;
+    Kokkos::parallel_reduce("prekond::weak_diagonal::find_suspects", each,
+                            FindSuspects<Scalar, Space, Matrix>{rows}, suspects);
+    return suspects;
+  };
+  if (find_suspects() == 0) return result;
+  const auto diagonal = allocate<Vector<Real, Space>>(space, "prekond::weak_diagonal::diagonal", a.num_rows);
+  const auto pivot = allocate<Vector<Real, Space>>(space, "prekond::weak_diagonal::pivot", a.num_rows);
+  const auto state = allocate<Vector<unsigned, Space>>(space, "prekond::weak_diagonal::state", a.num_rows);
+  rows.diagonal = diagonal;
+  rows.pivot = pivot;
+  rows.state = state;
+  find_suspects();
+  Kokkos::parallel_for("prekond::weak_diagonal::find_pivots", each, FindPivots<Scalar, Space, Matrix>{rows});
+  Kokkos::parallel_for("prekond::weak_diagonal::compare_entries", each,
+                       CompareEntries<Scalar, Space, Matrix>{rows});
+  result.values =
+      allocate<Vector<Scalar, Space>>(space, "prekond::weak_diagonal::values", a.values.extent(0));
+  Kokkos::deep_copy(space, result.values, a.values);
+  Kokkos::parallel_reduce("prekond::weak_diagonal::zero", each,
+                          ZeroWeak<Scalar, Space, Matrix>{rows, result.values}, result.num_weak);
+  if (result.num_weak > 0)
+    result.matrix = with_values<Scalar, Space>(a, result.values);
+  else
+    result.values = {};
+  return result;
+}
+
+#define PREKOND_WEAK_DIAGONAL(Scalar, Space)                                                        \
+  template StrongDiagonal<Scalar, Space, CsrView<Scalar, Space>> zero_weak_diagonal<Scalar, Space>( \
+      const Space&, const CsrView<Scalar, Space>&, const PivotOrder<Space>&);
+#define PREKOND_WEAK_DIAGONAL_OF_BLOCKS(Scalar, Space)                                                   \
+  template StrongDiagonal<Scalar, Space, BlockEntries<Scalar, Space>> zero_weak_diagonal<Scalar, Space>( \
+      const Space&, const BlockEntries<Scalar, Space>&, const PivotOrder<Space>&);
+PREKOND_INSTANTIATE(PREKOND_WEAK_DIAGONAL)
+PREKOND_INSTANTIATE(PREKOND_WEAK_DIAGONAL_OF_BLOCKS)
+PREKOND_INSTANTIATE_COMPLEX(PREKOND_WEAK_DIAGONAL)
+
+}  // namespace prekond::impl
