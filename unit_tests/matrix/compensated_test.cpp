@@ -10,6 +10,7 @@
 #include <prekond/matrix/matrix_format.hpp>
 #include <prekond/matrix/spmv.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <random>
@@ -29,6 +30,16 @@ HostMatrix<double> wide_matrix(int n, unsigned seed) {
   for (int i = 0; i < n; ++i)
     for (int j = 0; j < n; ++j)
       if (i % 7 != 3 && (i == n / 2 || i == j || random() % 8 == 0)) dense[i][j] = number();
+  return sparse(dense);
+}
+
+/// Entries of that size on seven diagonals, which every format takes.
+HostMatrix<double> band_matrix(int n, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<std::vector<double>> dense(n, std::vector<double>(n, 0.0));
+  for (int i = 0; i < n; ++i)
+    for (int j = std::max(0, i - 3); j < std::min(n, i + 4); ++j)
+      dense[i][j] = std::ldexp(double(random()) / 0x1p31 - 1, int(random() % 61) - 30);
   return sparse(dense);
 }
 
@@ -89,10 +100,9 @@ void check(const CompensatedOperator<Scalar, Space>& op, const HostMatrix<Scalar
 }
 
 template <class Scalar, class Space>
-void check_formats(const HostMatrix<Scalar>& a, double epsilon) {
+void check_formats(const HostMatrix<Scalar>& a, const std::vector<MatrixFormat>& formats, double epsilon) {
   const auto device = to_device<Space>(a);
-  for (const MatrixFormat format :
-       {MatrixFormat::csr, MatrixFormat::sell, MatrixFormat::dia, MatrixFormat::jad, MatrixFormat::bcsr}) {
+  for (const MatrixFormat format : formats) {
     SCOPED_TRACE(to_string(format));
     const auto op = make_operator<Scalar, Space>(Space(), device, format);
     const auto* const compensated = dynamic_cast<const CompensatedOperator<Scalar, Space>*>(op.get());
@@ -109,10 +119,15 @@ void check_formats(const HostMatrix<Scalar>& a, double epsilon) {
 TYPED_TEST(CompensatedTest, HasTwiceTheDigits) {
   for (const int n : {1, 33, 101}) {
     SCOPED_TRACE(n);
-    const HostMatrix<double> a = wide_matrix(n, 4);
-    check_formats<double, TypeParam>(a, 0x1p-53);
-    check_formats<float, TypeParam>(times<float>(a, 1), 0x1p-24);
-    check_formats<Kokkos::complex<double>, TypeParam>(times(a, Kokkos::complex<double>(1)), 0x1p-53);
+    const std::vector<MatrixFormat> all = {MatrixFormat::csr, MatrixFormat::sell, MatrixFormat::dia,
+                                           MatrixFormat::jad, MatrixFormat::bcsr};
+    const std::vector<MatrixFormat> of_any_row = {MatrixFormat::csr, MatrixFormat::jad, MatrixFormat::bcsr};
+    const HostMatrix<double> a = wide_matrix(n, 4), band = band_matrix(n, 5);
+    using Complex = Kokkos::complex<double>;
+    check_formats<double, TypeParam>(a, of_any_row, 0x1p-53);
+    check_formats<double, TypeParam>(band, all, 0x1p-53);
+    check_formats<float, TypeParam>(times<float>(band, 1), all, 0x1p-24);
+    check_formats<Complex, TypeParam>(times(band, Complex(1, 0.5)), all, 0x1p-53);
   }
 }
 

@@ -187,7 +187,7 @@ struct GrowRows {
                               RowStatus status, bool kept) const {
     const double psi = row.exact_psi();
     const double a_ii = static_cast<double>(real_part(a.original[row.diagonal_entry()]));
-    const RowScale found = RowScale::of(psi, a_ii, psi_floor<real_type_t<Scalar>>());
+    const RowScale found = RowScale::of(psi, a_ii, 1, psi_floor<real_type_t<Scalar>>());
     if (!found.sound) status = RowStatus::diagonal;
     if (found.floored) status = RowStatus::pivot;
     if (kept) {

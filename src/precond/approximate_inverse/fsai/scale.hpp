@@ -151,15 +151,19 @@ struct ScaleRows : VectorRows<Space, Width> {
   KOKKOS_FUNCTION void finish_row(const LaneGroup& lane_group, int i, double psi) const {
     const std::size_t begin = pattern.row_ptrs(i), end = pattern.row_ptrs(i + 1);
     const double a_ii = static_cast<double>(diagonal(i));
-    const RowScale found = RowScale::of(psi, a_ii, psi_floor<real_type_t<Scalar>>());
+    // All lanes have it before one writes the entry.
+    const double diagonal2 = lane_group.template sum<double>(
+        [&](int lane) { return lane == 0 ? double(abs2(to_double(values(end - 1)))) : 0.0; });
+    const RowScale found = RowScale::of(psi, a_ii, diagonal2, psi_floor<real_type_t<Scalar>>());
     lane_group.region([&](int lane) {
       for (std::size_t k = begin + lane; k < end; k += width)
         values(k) = found.sound ? static_cast<Scalar>(to_double(values(k)) * found.scale)
                                 : Scalar(k + 1 == end ? found.scale : 0);
     });
     if (!found.sound || found.floored)
-      lane_group.once(
-          [&] { BreakdownCounter::count(outcome(0), i, !found.sound, static_cast<float>(psi / a_ii)); });
+      lane_group.once([&] {
+        BreakdownCounter::count(outcome(0), i, !found.sound, static_cast<float>(psi / (a_ii * diagonal2)));
+      });
   }
 
   /// A lane's part of a_jj g_j + 2 sum_{c < j} a_jc g_c, with g conjugated, for the place j in the row.
