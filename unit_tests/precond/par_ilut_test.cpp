@@ -250,21 +250,20 @@ TYPED_TEST(ParIlutTest, SaysWhatItIs) {
 
 /// Every entry of the matrix becomes a candidate, and each is a product of 10^2 entries in a sweep.
 TYPED_TEST(ParIlutTest, ARowOfMostEntriesIsRefusedWithTheReason) {
-  const TypeParam space;
-  const auto few = to_device<TypeParam>(star(100, {0})), many = to_device<TypeParam>(star(900, {0}));
-  ParIlut<double, TypeParam> by_default;
-  EXPECT_NO_THROW(by_default.numeric(space, few));
+  const auto set_up = [](const HostMatrix<double>& a, const ParIlutOptions& options = {}) {
+    ParIlut<double, TypeParam>(options).numeric(TypeParam(), to_device<TypeParam>(a));
+  };
+  EXPECT_NO_THROW(set_up(star(100, {0})));
   EXPECT_THAT(
-      message_of<InputError>([&] { by_default.numeric(space, many); }),
+      message_of<InputError>([&] { set_up(star(900, {0})); }),
       AllOf(HasSubstr("the list of candidates would have 812697 entries"), HasSubstr("raise memory_budget")));
-  ParIlutOptions options;
-  options.steps = 1;
-  options.memory_budget = std::int64_t(1) << 30;
-  ParIlut<double, TypeParam> allowed(options);
-  EXPECT_NO_THROW(allowed.numeric(space, to_device<TypeParam>(star(300, {0}))));
+  ParIlutOptions allowed;
+  allowed.steps = 1;
+  allowed.memory_budget = std::int64_t(1) << 30;
+  EXPECT_NO_THROW(set_up(star(500, {0}), allowed));
+  EXPECT_THROW(set_up(star(500, {0})), InputError);
   for (const char* spec : {"elasticity3d:5", "poisson3d:12", "circuit:24"})
-    EXPECT_NO_THROW((ParIlut<double, TypeParam>().numeric(space, to_device<TypeParam>(generated(spec)))))
-        << spec;
+    EXPECT_NO_THROW(set_up(generated(spec))) << spec;
 }
 
 }  // namespace
