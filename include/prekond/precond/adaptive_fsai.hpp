@@ -113,9 +113,10 @@ struct AdaptiveFsaiOptions : SetupOptions {
 /// power of two; where no single power brings it there, rows are grown on D A D with a diagonal near 1, and
 /// the report says so. The report has the peak.
 ///
-/// Breakdown: a pivot lambda^2 <= 16 eps a_jj ends its row's growth; a row with psi not above zero falls back
-/// to 1/sqrt(a_ii). The report counts both. Where A's range is too wide for single precision, the setup is in
-/// double, and the report says so. A numeric phase that fails leaves G as it was.
+/// Breakdown: a pivot lambda^2 <= 16 eps a_jj ends its row's growth; a row with psi below sqrt(eps) a_ii is
+/// scaled as if it were that, and one with psi < 0 falls back to 1/sqrt(a_ii). The report counts them. Where
+/// A's range is too wide for single precision, the setup is in double, and the report says so. A numeric
+/// phase that fails leaves G as it was.
 ///
 /// Ranks: columns >= num_rows (those of other ranks) are skipped; a matrix without rows has an empty G.
 ///

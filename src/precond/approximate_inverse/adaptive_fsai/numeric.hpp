@@ -178,7 +178,7 @@ void scale_again(const Space& space, const CsrView<Scalar, Space>& a,
                  VectorView<const real_type_t<Scalar>, Space> diagonal,
                  const CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>& g, Report& report) {
   const auto outcome = make_breakdown_counter(space, "prekond::adaptive_fsai::numeric::outcome");
-  scale_rows<Scalar, Space>(space, a, diagonal, g, g.values, outcome);
+  scale_rows<Scalar, Space>(space, a, diagonal, g, g.values, outcome, psi_floor<real_type_t<Scalar>>());
   const Breakdowns more = breakdowns_of(fetch(space, outcome), "nothing");
   if (more.count == 0) return;
   report.notes.push_back(std::to_string(more.count) + " rows fell back to the diagonal after the filters");

@@ -121,7 +121,7 @@ struct VectorRows {
 
 /// Scales the rows of G so that g A g^T = 1 (g A g^H for complex ones): one with unit diagonal and psi = g A
 /// g^T by 1 / sqrt(psi), in double. A row whose psi is negative or not finite becomes 1 / sqrt(a_ii) on the
-/// diagonal; one whose psi is of rounding size, as the last ones of a singular matrix, see RowScale.
+/// diagonal; for one whose psi is under `floor`, see RowScale.
 template <class Scalar, class Space, int Width, class Matrix = CsrView<Scalar, Space>>
 struct ScaleRows : VectorRows<Space, Width> {
   using typename VectorRows<Space, Width>::Member;
@@ -133,6 +133,7 @@ struct ScaleRows : VectorRows<Space, Width> {
   CsrGraphView<Space> pattern;
   VectorView<Scalar, Space> values;
   VectorView<BreakdownCounter, Space> outcome;
+  double floor = 0;  ///< of psi, \see RowScale
 
   KOKKOS_FUNCTION void operator()(const Member& team) const {
     this->for_rows(team, a.num_rows, [&](const LaneGroup& lane_group, int i) { scale_row(lane_group, i); });
@@ -154,7 +155,7 @@ struct ScaleRows : VectorRows<Space, Width> {
     // All lanes have it before one writes the entry.
     const double diagonal2 = lane_group.template sum<double>(
         [&](int lane) { return lane == 0 ? double(abs2(to_double(values(end - 1)))) : 0.0; });
-    const RowScale found = RowScale::of(psi, a_ii, diagonal2, psi_floor<real_type_t<Scalar>>());
+    const RowScale found = RowScale::of(psi, a_ii, diagonal2, floor);
     lane_group.region([&](int lane) {
       for (std::size_t k = begin + lane; k < end; k += width)
         values(k) = found.sound ? static_cast<Scalar>(to_double(values(k)) * found.scale)
@@ -202,14 +203,14 @@ struct ScaleRows : VectorRows<Space, Width> {
 template <class Scalar, class Space, class Matrix>
 void scale_rows(const Space& space, const Matrix& a, VectorView<const real_type_t<Scalar>, Space> diagonal,
                 const CsrGraphView<Space>& pattern, VectorView<Scalar, Space> values,
-                VectorView<BreakdownCounter, Space> outcome) {
+                VectorView<BreakdownCounter, Space> outcome, double floor = 0) {
   const auto launch = [&](const auto& kernel) {
     Kokkos::parallel_for("prekond::fsai::numeric::scale_rows", kernel.policy(space, a.num_rows), kernel);
   };
   if (pattern.nnz() > 8 * a.num_rows)
-    launch(ScaleRows<Scalar, Space, 32, Matrix>{{}, a, diagonal, pattern, values, outcome});
+    launch(ScaleRows<Scalar, Space, 32, Matrix>{{}, a, diagonal, pattern, values, outcome, floor});
   else
-    launch(ScaleRows<Scalar, Space, 8, Matrix>{{}, a, diagonal, pattern, values, outcome});
+    launch(ScaleRows<Scalar, Space, 8, Matrix>{{}, a, diagonal, pattern, values, outcome, floor});
 }
 
 }  // namespace prekond::impl
