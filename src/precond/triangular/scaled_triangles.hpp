@@ -166,30 +166,8 @@ struct MultiplyAll {
   KOKKOS_FUNCTION void operator()(std::int64_t i) const { x(i) *= factor; }
 };
 
-template <class Space>
-struct PlacesOfRows {
-  VectorView<const int, Space> permutation;
-  VectorView<int, Space> inverse;
-  KOKKOS_FUNCTION void operator()(std::int64_t at) const { inverse(permutation(at)) = static_cast<int>(at); }
-};
-
-/// The places of A's rows in a pattern; none where they are A's own.
-template <class Space, class Pattern>
-Vector<int, Space> places_of_rows(const Space& space, const Pattern& pattern) {
-  if constexpr (requires { pattern.permutation; }) {
-    const auto places =
-        allocate<Vector<int, Space>>(space, "prekond::relaxation::places", pattern.permutation.extent(0));
-    Kokkos::parallel_for("prekond::relaxation::numeric::places",
-                         Kokkos::RangePolicy<Space>(space, 0, pattern.permutation.extent(0)),
-                         PlacesOfRows<Space>{pattern.permutation, places});
-    return places;
-  }
-  return {};
-}
-
-/// The use of a diagonal: by pivots in the order of the rows, by all rows at once, or by a method for
-/// positive definite matrices, which have no weak entries.
-enum class DiagonalUse { elimination, at_once, definite };
+/// Whether entries of the diagonal may be weak: not in methods for positive definite matrices.
+enum class DiagonalUse { general, definite };
 
 /// The outcomes of FillTriangles.
 struct FillOutcome {
@@ -254,14 +232,12 @@ Factors<Scalar, Space> fill_triangles_of(const Space& space, const CsrView<Scala
 template <class Scalar, class Space, class Pattern>
 Factors<Scalar, Space> fill_triangles(const Space& space, const CsrView<Scalar, Space>& a,
                                       const Pattern& pattern, Scalar factor, Report& report,
-                                      DiagonalUse use = DiagonalUse::elimination) {
+                                      DiagonalUse use = DiagonalUse::general) {
   FillOutcome found;
   auto result = fill_triangles_of<Scalar, Space>(space, a, pattern, factor, found);
   std::int64_t num_weak = 0;
   if (found.with_large_entries.diagonals > 0 && use != DiagonalUse::definite) {
-    const Vector<int, Space> places = places_of_rows<Space>(space, pattern);
-    const auto strong =
-        zero_weak_diagonal<Scalar, Space>(space, a, {use == DiagonalUse::elimination, 1, places});
+    const auto strong = zero_weak_diagonal<Scalar, Space>(space, a);
     num_weak = strong.num_weak;
     if (num_weak > 0) result = fill_triangles_of<Scalar, Space>(space, strong.matrix, pattern, factor, found);
   }
