@@ -112,7 +112,7 @@ void look_at_diagonal(const Space& space, const Matrix<Scalar>& a, Json& matrix,
   diagonal["weak"] = 0;
   if (a.num_rows == 0 || a.num_rows != a.num_cols) return;
   const CsrView<Scalar, Space> view(a);
-  diagonal["weak"] = impl::zero_weak_diagonal<Scalar, Space>(space, view, {.is_elimination = false}).num_weak;
+  diagonal["weak"] = impl::zero_weak_diagonal<Scalar, Space>(space, view).num_weak;
   if (diagonal["weak"] > 0 || diagonal["zero"] > 0 || diagonal["missing"] > 0)
     report["advice"] = advice_for(diagonal_facts<Scalar>(space, view));
 }

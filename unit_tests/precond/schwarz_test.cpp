@@ -196,7 +196,7 @@ TYPED_TEST(SchwarzTest, BreakdownsNameTheMatrixsRow) {
   const auto m =
       made<double, TypeParam>({{"block_size", std::int64_t(3)}, {"partition", std::string("rows")}});
   m->numeric(space, to_device<TypeParam>(sparse(dense)));
-  EXPECT_EQ(m->report().breakdowns.count, 3) << "the rows of a block";
+  EXPECT_EQ(m->report().breakdowns.count, 1) << "the singular direction of a block";
   EXPECT_EQ(m->report().breakdowns.first_row, 7);
   EXPECT_THAT(m->report().notes, Contains(HasSubstr("schwarz: 3 blocks of up to 3 rows, with 100 %")));
 }

@@ -15,7 +15,7 @@ typename MulticolorGs<Scalar, Space>::Factors MulticolorGs<Scalar, Space>::find_
     const Space& space, const matrix_view& a, const Pattern& pattern, Report& report) const {
   report.numeric_flops = 3.0 * double(pattern.lower.nnz() + pattern.upper.nnz());
   return impl::sweeps::fill_triangles<Scalar, Space>(space, a, pattern, static_cast<Scalar>(m_options.omega),
-                                                     report, impl::sweeps::DiagonalUse::at_once);
+                                                     report);
 }
 
 template <class Scalar, class Space>

@@ -70,7 +70,7 @@ typename MulticolorIlu0<Scalar, Space>::Factors MulticolorIlu0<Scalar, Space>::f
     impl::check_diagonal<Scalar>(impl::extract_diagonal<Scalar, Space>(space, a, diagonal), this->name());
   }
   Factors factors = fill_triangles<Scalar, Space>(space, a, pattern, Scalar(1), report,
-                                                  is_ic ? DiagonalUse::definite : DiagonalUse::elimination);
+                                                  is_ic ? DiagonalUse::definite : DiagonalUse::general);
   factors.pivots = allocate<Vector<Scalar, Space>>(space, "prekond::multicolor_ilu0::pivots", a.num_rows);
   const auto outcome = impl::make_breakdown_counter(space, "prekond::multicolor_ilu0::breakdowns");
   if (is_ic) {

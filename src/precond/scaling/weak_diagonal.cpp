@@ -27,7 +27,7 @@ template <class Scalar, class Space, class Matrix>
 struct WeakRows {
   using Real = real_type_t<Scalar>;
   Matrix a;
-  PivotOrder<Space> order;
+  int block_size;  ///< of the rows that are inverted together, consecutive ones
   WeakRule<Real> rule;
   VectorView<Real, Space> diagonal;  ///< |a_ii|, 0 where it is missing or not finite
   VectorView<Real, Space> pivot;     ///< p_i
@@ -36,8 +36,8 @@ struct WeakRows {
   KOKKOS_FORCEINLINE_FUNCTION static Real size_of(const Scalar& value) {
     return is_finite(value) ? Real(Kokkos::abs(value)) : Real(0);
   }
-  KOKKOS_FORCEINLINE_FUNCTION std::int64_t place(std::int64_t i) const {
-    return (order.places.extent(0) > 0 ? order.places(i) : i) / order.block_size;
+  KOKKOS_FORCEINLINE_FUNCTION bool in_one_block(std::int64_t i, std::int64_t j) const {
+    return i / block_size == j / block_size;
   }
   /// Calls body(j, |a_ij|) for the entries of row i off the diagonal, but for those in other ranks' columns.
   template <class Body>
@@ -85,14 +85,7 @@ struct FindPivots {
     if (rows.state(i) == 0) return;
     Real most = rows.diagonal(i);
     rows.for_each_other(i, [&](int k, Real size) {
-      Real found = rows.place(k) == rows.place(i) ? size : Real(0);
-      const bool updates = rows.order.is_elimination && rows.place(k) < rows.place(i) &&
-                           rows.diagonal(k) > 0 && (rows.state(k) & suspect) == 0;
-      if (updates) {
-        std::size_t at = 0;
-        found = size * (rows.size_of(find_entry(rows.a, k, i, at)) / rows.diagonal(k));
-      }
-      if (found > most) most = found;
+      if (rows.in_one_block(i, k) && size > most) most = size;
     });
     rows.pivot(i) = most;
   }
@@ -112,7 +105,7 @@ struct CompareEntries {
       if (is_suspect && rows.diagonal(j) > 0 &&
           rows.rule.is_of_own_scale(size, rows.diagonal(k), rows.diagonal(j)))
         own |= has_own_scale;
-      if (rows.place(j) == rows.place(k)) return;
+      if (rows.in_one_block(j, k)) return;
       if (is_suspect) own |= compared(k, j, size, weak_in_row, rounded_in_row);
       if (!others_are) return;
       const unsigned of_column = compared(j, k, size, weak_in_column, rounded_in_column);
@@ -128,14 +121,8 @@ struct CompareEntries {
     unsigned found = 0;
     if (pivot <= rows.rule.rounding * size && rows.rule.takes_away(pivot, size, of_other)) found |= rounded;
     if (!(of_other > 0)) return found;
-    Real least = size, mean = size;
-    if (!rows.order.is_elimination) {
-      const Real mirror = weak == weak_in_row ? size_at(other, i) : size_at(i, other);
-      if (mirror < least) least = mirror;
-      mean = Kokkos::sqrt(size) * Kokkos::sqrt(mirror);
-    } else if (rows.place(other) < rows.place(i)) {
-      return found;
-    }
+    const Real mirror = weak == weak_in_row ? size_at(other, i) : size_at(i, other);
+    const Real least = mirror < size ? mirror : size, mean = Kokkos::sqrt(size) * Kokkos::sqrt(mirror);
     if (pivot <= rows.rule.theta * least && rows.rule.takes_away(pivot, mean, of_other)) found |= weak;
     return found;
   }
@@ -162,10 +149,10 @@ struct ZeroWeak {
 
 template <class Scalar, class Space, class Matrix>
 StrongDiagonal<Scalar, Space, Matrix> zero_weak_diagonal(const Space& space, const Matrix& a,
-                                                         const PivotOrder<Space>& order) {
+                                                         int block_size) {
   using Real = real_type_t<Scalar>;
   const Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>> each(space, 0, a.num_rows);
-  WeakRows<Scalar, Space, Matrix> rows{a, order, {}, {}, {}, {}};
+  WeakRows<Scalar, Space, Matrix> rows{a, block_size, {}, {}, {}, {}};
   StrongDiagonal<Scalar, Space, Matrix> result{a, {}, 0};
   const auto find_suspects = [&] {
     std::int64_t suspects = 0;
@@ -198,10 +185,10 @@ StrongDiagonal<Scalar, Space, Matrix> zero_weak_diagonal(const Space& space, con
 
 #define PREKOND_WEAK_DIAGONAL(Scalar, Space)                                                        \
   template StrongDiagonal<Scalar, Space, CsrView<Scalar, Space>> zero_weak_diagonal<Scalar, Space>( \
-      const Space&, const CsrView<Scalar, Space>&, const PivotOrder<Space>&);
+      const Space&, const CsrView<Scalar, Space>&, int);
 #define PREKOND_WEAK_DIAGONAL_OF_BLOCKS(Scalar, Space)                                                   \
   template StrongDiagonal<Scalar, Space, BlockEntries<Scalar, Space>> zero_weak_diagonal<Scalar, Space>( \
-      const Space&, const BlockEntries<Scalar, Space>&, const PivotOrder<Space>&);
+      const Space&, const BlockEntries<Scalar, Space>&, int);
 PREKOND_INSTANTIATE(PREKOND_WEAK_DIAGONAL)
 PREKOND_INSTANTIATE(PREKOND_WEAK_DIAGONAL_OF_BLOCKS)
 PREKOND_INSTANTIATE_COMPLEX(PREKOND_WEAK_DIAGONAL)

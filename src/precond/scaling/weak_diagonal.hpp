@@ -14,38 +14,24 @@
 
 namespace prekond::impl {
 
-/// The order in which a method divides by the pivots.
-template <class Space>
-struct PivotOrder {
-  bool is_elimination = true;                ///< a factorisation; else all rows are divided at once
-  int block_size = 1;                        ///< of the rows that are inverted together, consecutive ones
-  VectorView<const int, Space> places = {};  ///< of rows in the order of the elimination; empty: their own
-};
-
 /// The sizes that the rule compares.
 ///
-/// Let p_i be |a_ii|, or the largest of what is there in its place when row i's turn comes: the other entries
-/// of its row in its block, and in a factorisation the updates |a_ik a_ki / a_kk| by rows k before it. Row i
-/// is weak where p_i is zero compared with an entry of its row, and with one of its column, of rows j after
-/// it:
+/// Row i is weak where p_i is zero compared with a pair of entries a_ij and a_ji. p_i is |a_ii|, or the
+/// largest entry of its row in its block, where a method inverts blocks. With e the smaller one of the pair,
 ///
-///   p_i <= theta |a_ij|   and   p_i |a_jj| <= 1e-3 |a_ij|^2,   theta = eps^(1/3), a_jj != 0.
+///   p_i <= theta e   and   p_i |a_jj| <= 1e-3 |a_ij a_ji|,   theta = eps^(1/3), a_jj != 0.
 ///
 /// The solves with L and with U multiply rounding errors by |a_ji| / p_i and |a_ij| / p_i, and this theta
-/// leaves a third of the digits after both. The second part says that the update takes away what row j has.
-/// Where all rows are divided at once, a pair of entries has to do both: j is any row, and sqrt|a_ij a_ji|
-/// and the smaller one are compared.
+/// leaves a third of the digits after both. The second part says that an update by row i takes away what row
+/// j has. It is the same in all units of rows and columns. Nothing is weak in a positive definite matrix, or
+/// in an M-matrix, where |a_ij a_ji| <= a_ii a_jj, or in a triangle. A row is not weak either that has an
+/// entry of its own scale, 0.01 <= |a_ij| / sqrt|a_ii a_jj| <= 2: its diagonal is small because it is
+/// measured in other units, as in a saddle-point matrix of small viscosity. A zero a_jj has no scale that
+/// could get lost, and nothing is compared with it.
 ///
-/// The rule depends little on the units of rows and columns. Both are asked for their largest entries, so
-/// that the first part is that of the unscaled matrix where only rows, or only columns, are scaled; the
-/// second part is, where both have the same scales. Nothing is weak in a positive definite matrix, where
-/// |a_ij|^2 <= a_ii a_jj, or in a triangle. A row is not weak either that has an entry of its own scale, 0.01
-/// <= |a_ij| / sqrt|a_ii a_jj| <= 2: its diagonal is small because it is measured in other units, as in a
-/// saddle-point matrix of small viscosity. A zero a_jj has no scale that could get lost, and nothing is
-/// compared with it.
-///
-/// Where p_i <= 16 eps |a_ij|, as rounding errors of the entries can make it, its own scale does not matter,
-/// nor whether row j comes after it, nor whether a_jj is zero.
+/// Row i is weak, too, where p_i <= 16 eps |a_ij| and p_i <= 16 eps |a_ki| for an entry of its row and one of
+/// its column, as rounding errors can make it, and the second part holds for each of them or the other
+/// diagonal entry is zero.
 template <class Real>
 struct WeakRule {
   static constexpr double lost = 1e-3;
@@ -76,6 +62,6 @@ struct StrongDiagonal {
 /// Cost: a pass over A's entries; four more and a copy of the values where entries are worth a look. Fences.
 template <class Scalar, class Space, class Matrix>
 StrongDiagonal<Scalar, Space, Matrix> zero_weak_diagonal(const Space& space, const Matrix& a,
-                                                         const PivotOrder<Space>& order);
+                                                         int block_size = 1);
 
 }  // namespace prekond::impl

@@ -78,18 +78,6 @@ struct ScaleRows {
   }
 };
 
-/// The largest entry of a scaled row, and how many are not finite.
-template <class Scalar>
-struct FilledRow {
-  Scalar largest = 0;
-  int bad = 0;
-  KOKKOS_FUNCTION FilledRow& operator+=(const FilledRow& other) {
-    largest = other.largest > largest ? other.largest : largest;
-    bad += other.bad;
-    return *this;
-  }
-};
-
 /// factor c_i a_ij c_j, with the sign of a_ii; 0 where that is not finite. The bits of (i, j) and (j, i) are
 /// the same where a_ij = a_ji. Fill, which A does not have, is 0. Counts rows with such entries and those
 /// without a usable diagonal, and in outcome(1) those with entries that a weak diagonal makes so large. An
@@ -97,6 +85,7 @@ struct FilledRow {
 template <class Scalar, class Space>
 struct FillTriangles {
   using Rows = RowTeams<Space>;
+  static constexpr unsigned not_finite = 1, large = 2;  ///< entries of a row
   DiagonalOf<Scalar, Space> diagonal;
   CsrGraphView<Space> lower, upper;
   VectorView<const int, Space> lower_source, upper_source;  ///< empty: see FillPattern
@@ -110,16 +99,14 @@ struct FillTriangles {
     Rows{lower.num_rows}.for_each_row(team, [&](std::int64_t at) {
       const int of_lower = static_cast<int>(lower.row_ptrs(at + 1) - lower.row_ptrs(at));
       const int before_upper = of_lower + (diagonal.diagonal(at) < 0 ? 0 : 1);
-      const auto below = fill(team, at, lower, lower_source, 0, lower_values);
-      FilledRow<Scalar> above;
-      if (upper_values.extent(0) > 0) above = fill(team, at, upper, upper_source, before_upper, upper_values);
+      unsigned found = fill(team, at, lower, lower_source, 0, lower_values);
+      if (upper_values.extent(0) > 0)
+        found |= fill(team, at, upper, upper_source, before_upper, upper_values);
       Kokkos::single(Kokkos::PerThread(team), [&] {
         const bool usable = diagonal.is_usable(diagonal.stored(at));
-        const int bad = below.bad + above.bad;
-        if (bad > 0 || !usable)
+        if ((found & not_finite) != 0 || !usable)
           BreakdownCounter::count(outcome(0), diagonal.row(at), usable, usable ? 1.0f : 0.0f);
-        const Scalar largest = below.largest > above.largest ? below.largest : above.largest;
-        if (usable && (bad > 0 || largest > largest_ordinary))
+        if (usable && found != 0)
           BreakdownCounter::count(outcome(1), diagonal.row(at), true, 0.0f);
       });
     });
@@ -132,32 +119,31 @@ struct FillTriangles {
     return is_finite(value) ? value : (a_ij * smaller) * larger;
   }
 
-  KOKKOS_FUNCTION FilledRow<Scalar> fill(const typename Rows::Member& team, std::int64_t at,
-                                         const CsrGraphView<Space>& triangle,
-                                         const VectorView<const int, Space>& source, int before,
-                                         const VectorView<Scalar, Space>& values) const {
+  KOKKOS_FUNCTION unsigned fill(const typename Rows::Member& team, std::int64_t at,
+                                const CsrGraphView<Space>& triangle,
+                                const VectorView<const int, Space>& source, int before,
+                                const VectorView<Scalar, Space>& values) const {
     const std::size_t first = triangle.row_ptrs(at);
     const std::size_t row = diagonal.a.row_ptrs(diagonal.row(at));
     const Scalar own = Kokkos::abs(row_scale(at));
     const Scalar signed_factor = row_scale(at) < 0 ? -factor : factor;
-    FilledRow<Scalar> filled;
+    unsigned found = 0;
     Kokkos::parallel_reduce(
         Kokkos::ThreadVectorRange(team, static_cast<int>(triangle.row_ptrs(at + 1) - first)),
-        [&](int k, FilledRow<Scalar>& sum) {
+        [&](int k, unsigned& mine) {
           const Scalar column = Kokkos::abs(row_scale(triangle.col_idxs(first + k)));
           const int place = source.extent(0) > 0 ? source(first + k) : before + k;
           const Scalar value =
               place < 0 ? Scalar(0) : signed_factor * scaled(diagonal.a.values(row + place), own, column);
           const bool finite = is_finite(value);
           values(first + k) = finite ? value : Scalar(0);
-          const Scalar size = Kokkos::abs(value);
           if (!finite)
-            ++sum.bad;
-          else if (size > sum.largest)
-            sum.largest = size;
+            mine |= not_finite;
+          else if (Kokkos::abs(value) > largest_ordinary)
+            mine |= large;
         },
-        filled);
-    return filled;
+        Kokkos::BOr<unsigned>(found));
+    return found;
   }
 };
 
@@ -168,30 +154,8 @@ struct MultiplyAll {
   KOKKOS_FUNCTION void operator()(std::int64_t i) const { x(i) *= factor; }
 };
 
-template <class Space>
-struct PlacesOfRows {
-  VectorView<const int, Space> permutation;
-  VectorView<int, Space> inverse;
-  KOKKOS_FUNCTION void operator()(std::int64_t at) const { inverse(permutation(at)) = static_cast<int>(at); }
-};
-
-/// The places of A's rows in a pattern; none where they are A's own.
-template <class Space, class Pattern>
-Vector<int, Space> places_of_rows(const Space& space, const Pattern& pattern) {
-  if constexpr (requires { pattern.permutation; }) {
-    const auto places =
-        allocate<Vector<int, Space>>(space, "prekond::relaxation::places", pattern.permutation.extent(0));
-    Kokkos::parallel_for("prekond::relaxation::numeric::places",
-                         Kokkos::RangePolicy<Space>(space, 0, pattern.permutation.extent(0)),
-                         PlacesOfRows<Space>{pattern.permutation, places});
-    return places;
-  }
-  return {};
-}
-
-/// The use of a diagonal: by pivots in the order of the rows, by all rows at once, or by a method for
-/// positive definite matrices, which have no weak entries.
-enum class DiagonalUse { elimination, at_once, definite };
+/// Whether entries of the diagonal may be weak: not in methods for positive definite matrices.
+enum class DiagonalUse { general, definite };
 
 enum class Triangles { both, lower };
 
@@ -259,15 +223,13 @@ Factors<Scalar, Space> fill_triangles_of(const Space& space, const CsrView<Scala
 template <class Scalar, class Space, class Pattern>
 Factors<Scalar, Space> fill_triangles(const Space& space, const CsrView<Scalar, Space>& a,
                                       const Pattern& pattern, Scalar factor, Report& report,
-                                      DiagonalUse use = DiagonalUse::elimination,
+                                      DiagonalUse use = DiagonalUse::general,
                                       Triangles which = Triangles::both) {
   FillOutcome found;
   auto result = fill_triangles_of<Scalar, Space>(space, a, pattern, factor, found, which);
   std::int64_t num_weak = 0;
   if (found.with_large_entries.diagonals > 0 && use != DiagonalUse::definite) {
-    const Vector<int, Space> places = places_of_rows<Space>(space, pattern);
-    const auto strong =
-        zero_weak_diagonal<Scalar, Space>(space, a, {use == DiagonalUse::elimination, 1, places});
+    const auto strong = zero_weak_diagonal<Scalar, Space>(space, a);
     num_weak = strong.num_weak;
     if (num_weak > 0)
       result = fill_triangles_of<Scalar, Space>(space, strong.matrix, pattern, factor, found, which);

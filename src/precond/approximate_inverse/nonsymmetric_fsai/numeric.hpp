@@ -37,7 +37,7 @@ CsrGraph<Space> NonsymmetricFsai<Scalar, Space>::pattern_of(const Space& space, 
 template <class Scalar, class Space>
 void NonsymmetricFsai<Scalar, Space>::find_inverse(const Space& space, const matrix_source& source,
                                                    Report& report) {
-  const auto strong = impl::zero_weak_diagonal<Scalar, Space>(space, source.csr(), {});
+  const auto strong = impl::zero_weak_diagonal<Scalar, Space>(space, source.csr());
   const matrix_view& a = strong.matrix;
   const bool kept = this->keeps_pattern();
   const CsrGraph<Space> pattern = this->numeric_pattern(space, source);

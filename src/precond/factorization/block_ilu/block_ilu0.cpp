@@ -54,8 +54,7 @@ void BlockIlu0<Scalar, Space>::numeric_step(const Space& space, const matrix_sou
   if (a.num_blocks() != symbolic.num_blocks)
     throw InputError(this->name() + ": numeric was given " + std::to_string(a.num_blocks()) +
                      " blocks, symbolic " + std::to_string(symbolic.num_blocks) + "; call symbolic again");
-  const auto strong =
-      impl::zero_weak_diagonal<Scalar, Space>(space, impl::BlockEntries<Scalar, Space>(a), {.block_size = b});
+  const auto strong = impl::zero_weak_diagonal<Scalar, Space>(space, impl::BlockEntries<Scalar, Space>(a), b);
   if (strong.num_weak > 0) a.values = strong.values;
   const auto best = impl::ilu::try_shifts(
       m_options,

@@ -121,8 +121,7 @@ Factors<Scalar, Space> factor(const Space& space, const CsrView<Scalar, Space>& 
                               const FillPattern<Space>& pattern, const RowSchedule<Space>& schedule,
                               IncompleteKind kind, double alpha, Report& report, Outcome& outcome) {
   const bool is_ic = kind == IncompleteKind::ic;
-  const auto use =
-      kind == IncompleteKind::ilu ? sweeps::DiagonalUse::elimination : sweeps::DiagonalUse::definite;
+  const auto use = kind == IncompleteKind::ilu ? sweeps::DiagonalUse::general : sweeps::DiagonalUse::definite;
   const auto attempt = [&](FactorSchedule how) {
     using sweeps::Triangles;
     Factors<Scalar, Space> factors = sweeps::fill_triangles<Scalar, Space>(

@@ -64,7 +64,7 @@ void Ilut<Scalar, Space>::numeric_step(const Space& space, const matrix_source& 
   using impl::sweeps::DiagonalUse;
   const auto scaled = impl::sweeps::fill_triangles<Scalar, Space>(
       space, a, *m_pattern, Scalar(1), report,
-      this->is_symmetric() ? DiagonalUse::definite : DiagonalUse::elimination);
+      this->is_symmetric() ? DiagonalUse::definite : DiagonalUse::general);
   impl::ilut::ThresholdRules<Space> rules;
   rules.owner = this->name();
   rules.symmetric = this->is_symmetric();

@@ -111,7 +111,7 @@ Factors<Scalar, Space> sweep_factors(const Space& space, const CsrView<Scalar, S
   const bool symmetric = kind != IncompleteKind::ilu;
   auto factors = sweeps::fill_triangles<Scalar, Space>(
       space, a, pattern, Scalar(1), report,
-      symmetric ? sweeps::DiagonalUse::definite : sweeps::DiagonalUse::elimination);
+      symmetric ? sweeps::DiagonalUse::definite : sweeps::DiagonalUse::general);
   Sweeps<Scalar, Space> work(space, pattern, sweeps, factors, symmetric, alpha);
   work.start();
   const double before = work.residual();

@@ -144,7 +144,7 @@ void Jacobi<Scalar, Space>::symbolic_step(const Space& space, const matrix_sourc
 template <class Scalar, class Space>
 void Jacobi<Scalar, Space>::invert_point(const Space& space, const matrix_view& a, Report& report) {
   std::int64_t first = 0;
-  const auto strong = impl::zero_weak_diagonal<Scalar, Space>(space, a, {.is_elimination = false});
+  const auto strong = impl::zero_weak_diagonal<Scalar, Space>(space, a);
   invert_diagonal<Scalar, Space>(space, strong.matrix, m_inverse, first, report.breakdowns.count);
   if (report.breakdowns.count > 0) {
     report.breakdowns.first_row = first;
@@ -182,15 +182,14 @@ void Jacobi<Scalar, Space>::invert_blocks(const Space& space, const matrix_sourc
     given.row_stride = by_rows ? size : 1;
     given.column_stride = by_rows ? 1 : size;
   }
-  const impl::PivotOrder<Space> order{.is_elimination = false, .block_size = size};
   matrix_view a = given.size > 0 ? matrix_view() : source.csr();
-  const auto strong = impl::zero_weak_diagonal<Scalar, Space>(space, a, order);
+  const auto strong = impl::zero_weak_diagonal<Scalar, Space>(space, a, size);
   a = strong.matrix;
   using Blocks = impl::BlockEntries<Scalar, Space>;
   impl::StrongDiagonal<Scalar, Space, Blocks> strong_blocks;
   if constexpr (!is_complex<Scalar>)  // a complex matrix is not given by blocks
     if (given.size > 0) {
-      strong_blocks = impl::zero_weak_diagonal<Scalar, Space>(space, Blocks(*source.blocks()), order);
+      strong_blocks = impl::zero_weak_diagonal<Scalar, Space>(space, Blocks(*source.blocks()), size);
       given.values = strong_blocks.matrix.values;
     }
   const auto outcome = impl::make_breakdown_counter(space, "prekond::jacobi::breakdowns");
