@@ -125,9 +125,10 @@ TYPED_TEST(CompensatedTest, HasTwiceTheDigits) {
     const HostMatrix<double> a = wide_matrix(n, 4), band = band_matrix(n, 5);
     using Complex = Kokkos::complex<double>;
     check_formats<double, TypeParam>(a, of_any_row, 0x1p-53);
-    check_formats<double, TypeParam>(band, all, 0x1p-53);
-    check_formats<float, TypeParam>(times<float>(band, 1), all, 0x1p-24);
-    check_formats<Complex, TypeParam>(times(band, Complex(1, 0.5)), all, 0x1p-53);
+    const auto& of_band = n == 1 ? of_any_row : all;  // one row would be padded too much
+    check_formats<double, TypeParam>(band, of_band, 0x1p-53);
+    check_formats<float, TypeParam>(times<float>(band, 1), of_band, 0x1p-24);
+    check_formats<Complex, TypeParam>(times(band, Complex(1, 0.5)), of_band, 0x1p-53);
   }
 }
 

@@ -201,9 +201,8 @@ TYPED_TEST(MulticolorTest, StorageRoundsTheTriangles) {
     }
   }
   // Half cuts entries that it cannot hold to its largest number; the diagonal is scaled to 1.
-  const double most = 65504e-9;
-  const auto wide = sparse<double>({{1e-9, 1}, {-1, 1e-9}}),
-             cut = sparse<double>({{1e-9, most}, {-most, 1e-9}});
+  const double most = 65504;
+  const auto wide = sparse<double>({{1, 1e9}, {-0.5, 1}}), cut = sparse<double>({{1, most}, {-0.5, 1}});
   options.storage = Storage::half;
   MulticolorGs<double, TypeParam> m(options);
   m.numeric(space, to_device<TypeParam>(wide));
@@ -215,7 +214,7 @@ TYPED_TEST(MulticolorTest, StorageRoundsTheTriangles) {
       m.report().notes,
       ::testing::ElementsAre(
           HasSubstr("2 colours"),
-          "multicolor_ssor: 2 entries beyond the range of the storage were cut to its largest number"));
+          "multicolor_ssor: 1 entries beyond the range of the storage were cut to its largest number"));
   m.numeric(space, to_device<TypeParam>(sparse<double>({{1, 1e-9}, {0.5, 1}})));
   EXPECT_THAT(m.report().notes,
               ::testing::ElementsAre(HasSubstr("2 colours"),
