@@ -723,7 +723,7 @@ TEST(RegistryTest, EachChoiceOfAnAliasGoesWithItsPreset) {
   const auto& registry = preconditioner_registry<double, Space>();
   for (const auto& alias : registry) {
     if (alias.alias_of.empty()) continue;
-    const auto& original = find_registered(registry, alias.alias_of, "preconditioner");
+    const auto original = find_registered(registry, alias.alias_of, "preconditioner");
     for (const auto& option : alias.configure()->fields().list())
       for (const std::string& word : words_of(option))
         EXPECT_EQ(refusal(alias, {{option.name, word}}).empty(),

@@ -264,9 +264,9 @@ TYPED_TEST(IlutTest, ShiftsEndBreakdowns) {
 }
 
 TYPED_TEST(IlutTest, AnEntryThatOverflowsIsABreakdownOfItsRow) {
-  // Row 2 ends with w_3 = 0.5 - 1e160 * 1e160, next to a sound pivot.
+  // Row 2 ends with w_3 = 0.5 - 1e10 * 1e300, next to a sound pivot. No entry of the diagonal is weak.
   const HostMatrix<double> host =
-      sparse<double>({{1, 0, 0, 1e160}, {0, 1, 0, 0}, {1e160, 0.5, 1, 0.5}, {0, 0, 1, 1}});
+      sparse<double>({{1, 0, 0, 1e300}, {0, 1, 0, 0}, {1e10, 0.5, 1, 0.5}, {0, 0, 1, 1}});
   for (const double tau : {0.0, 1e-3}) {
     auto options = with({10, tau});
     options.shift = 0;
