@@ -232,7 +232,9 @@ void OptionFields::method(const std::string& name, MethodChoice& value, const Me
     const std::string* known = chosen ? find_name(*chosen, table.names) : nullptr;
     if (known == nullptr) known = chosen;
     if (known != nullptr && *known != value.name) next = {*known, {}};
-    for (const auto& [key, option] : options) next.options[key] = option;
+    for (const auto& [key, option] : options)  // in place of an earlier one, however it is written
+      std::erase_if(next.options, [&key = key](const auto& earlier) { return means(key, earlier.first); });
+    next.options.insert(options.begin(), options.end());
     try {
       next.options = with_full_names(next.options, table.values(next));
     } catch (const OptionError& error) {

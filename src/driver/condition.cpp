@@ -14,8 +14,9 @@ namespace {
 /// Extremes to a hundredth by their bounds, which is more digits than that in their values.
 constexpr double tolerance = 1e-2;
 constexpr int most_steps = 500;
-/// A larger one of M^-1 A is compared with what A is by itself.
-constexpr double doubtful_condition = 1e8;
+/// A larger one of M^-1 A is compared with what A is by itself. Where A is singular, M is regular only by rounding
+/// or by a shift of eps^(2/3), as on the coarsest level of `amg`.
+constexpr double doubtful_condition = 1e5;
 /// Full reorthogonalisation keeps all vectors; where they take more than this, the local one has to do:
 /// extreme eigenvalues come out the same, after more steps.
 constexpr double most_bytes = 1e9;
@@ -76,8 +77,12 @@ Json measure_condition(const Context& context, const Operator<Scalar, Space>& a,
   // M^-1 A is singular where A is, and the zero of A is not lost in rounding errors of M.
   if (m && found.condition > doubtful_condition)
     if (const LanczosResult own = lanczos<Scalar, Space>(context.space, a, nullptr, options, reducer);
-        own.steps > 0 && !own.positive_definite)
-      found = {.reason = LanczosEnd::singular, .steps = found.steps};
+        own.steps > 0 && !own.positive_definite) {
+      const auto steps = found.steps;
+      found = LanczosResult();
+      found.reason = LanczosEnd::singular;
+      found.steps = steps;
+    }
   Json facts = {{"preconditioner", m ? m->name() : "none"}, {"scaled", context.settings.scale}};
   for (const char* key : {"smallest", "smallest_bound", "largest", "largest_bound", "condition",
                           "positive_definite", "definiteness"})

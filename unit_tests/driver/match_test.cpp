@@ -203,7 +203,7 @@ TEST_F(MatchTest, AMatrixThatIsRefusedNamesThePreconditionerAndItsOptions) {
                     HasSubstr("-p coarsening=classical -p smoother=multicolor_gs"),
                     HasSubstr("-p prolongator=unsmoothed -p smoother=multicolor_gs")));
   EXPECT_THAT(error({"amg", "-p", "coarsening=classical"}), HasSubstr("take -p smoother=multicolor_gs, or"));
-  EXPECT_THAT(error({"chebyshev"}), HasSubstr("take a preconditioner for general matrices, such as ilu0"));
+  EXPECT_THAT(error({"chebyshev"}), HasSubstr("take -p bounds=gershgorin, or a preconditioner for general"));
   EXPECT_THAT(error({"ic0"}), HasSubstr("'ic0' is for symmetric positive definite matrices; take"));
   EXPECT_THAT(error({"par_ic"}), HasSubstr("take -p kind=ilu, or"));
   for (const std::string option : {"coarsening=classical", "prolongator=unsmoothed"})
