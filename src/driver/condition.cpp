@@ -14,8 +14,8 @@ namespace {
 /// Extremes to a hundredth by their bounds, which is more digits than that in their values.
 constexpr double tolerance = 1e-2;
 constexpr int most_steps = 500;
-/// A larger one of M^-1 A is compared with what A is by itself. Where A is singular, M is regular only by rounding
-/// or by a shift of eps^(2/3), as on the coarsest level of `amg`.
+/// A larger one of M^-1 A is compared with what A is by itself. Where A is singular, M is regular only by
+/// rounding or by a shift of eps^(2/3), as on the coarsest level of `amg`.
 constexpr double doubtful_condition = 1e5;
 /// Full reorthogonalisation keeps all vectors; where they take more than this, the local one has to do:
 /// extreme eigenvalues come out the same, after more steps.
@@ -73,25 +73,21 @@ Json measure_condition(const Context& context, const Operator<Scalar, Space>& a,
   options.reorthogonalization = is_full ? Reorthogonalization::full : Reorthogonalization::local;
   Kokkos::fence("prekond::driver::condition");
   const Kokkos::Timer timer;
-  LanczosResult found = lanczos<Scalar, Space>(context.space, a, m, options, reducer);
+  const LanczosResult found = lanczos<Scalar, Space>(context.space, a, m, options, reducer);
+  bool is_singular = false;
   // M^-1 A is singular where A is, and the zero of A is not lost in rounding errors of M.
   if (m && found.condition > doubtful_condition)
     if (const LanczosResult own = lanczos<Scalar, Space>(context.space, a, nullptr, options, reducer);
-        own.steps > 0 && !own.positive_definite) {
-      const auto steps = found.steps;
-      found = LanczosResult();
-      found.reason = LanczosEnd::singular;
-      found.steps = steps;
-    }
+        own.steps > 0 && !own.positive_definite)
+      is_singular = true;
   Json facts = {{"preconditioner", m ? m->name() : "none"}, {"scaled", context.settings.scale}};
   for (const char* key : {"smallest", "smallest_bound", "largest", "largest_bound", "condition",
                           "positive_definite", "definiteness"})
     facts[key] = nullptr;
-  if (found.reason == LanczosEnd::singular)
-    facts.update({{"positive_definite", false}, {"definiteness", "singular"}});
+  if (is_singular) facts.update({{"positive_definite", false}, {"definiteness", "singular"}});
   // There is no number where the method has shown nothing, or that it was not for M or A.
   if (found.steps > 0 && found.reason != LanczosEnd::preconditioner_not_spd &&
-      found.reason != LanczosEnd::singular && found.reason != LanczosEnd::nan) {
+      found.reason != LanczosEnd::nan && !is_singular) {
     facts.update({{"smallest", found.smallest.value},
                   {"smallest_bound", found.smallest.bound},
                   {"largest", found.largest.value},
@@ -100,13 +96,12 @@ Json measure_condition(const Context& context, const Operator<Scalar, Space>& a,
                   {"definiteness", definiteness_of(found)}});
     if (found.positive_definite) facts["condition"] = found.condition;
   }
-  facts.update({{"steps", found.steps},
-                {"reorthogonalization", is_full ? "full" : "local"},
-                {"converged", found.reason == LanczosEnd::tolerance ||
-                                  found.reason == LanczosEnd::invariant_subspace ||
-                                  found.reason == LanczosEnd::singular},
-                {"reason", to_string(found.reason)},
-                {"seconds", timer.seconds()}});
+  facts.update(
+      {{"steps", found.steps},
+       {"reorthogonalization", is_full ? "full" : "local"},
+       {"converged", found.reason == LanczosEnd::tolerance || found.reason == LanczosEnd::invariant_subspace},
+       {"reason", to_string(found.reason)},
+       {"seconds", timer.seconds()}});
   return facts;
 }
 

@@ -134,7 +134,8 @@ class LanczosIteration {
              std::abs(ritz.value) + ritz.bound <= result.rounding;
     };
     const auto has_moved = [&](const RitzValue& now, const RitzValue& before) {
-      return std::abs(now.value - before.value) > std::max(before.bound, result.rounding);
+      return std::abs(now.value - before.value) >
+             std::max({before.bound, result.rounding, 0.1 * m_options.tolerance * std::abs(before.value)});
     };
     if (!is_known(result.smallest) || !is_known(result.largest)) {
       m_known_since = 0;
@@ -193,11 +194,6 @@ class LanczosIteration {
     }
     if (m_inverse) m_m_exponent = exponent_of_inverse(size);
     const ExtendedNumber image = image_of(z());
-    if (m_inverse && ratio(image, image_of(m_r)) <= 64 * static_cast<double>(epsilon)) {
-      result.reason = LanczosEnd::singular;
-      result.condition = result.upper_bound = std::numeric_limits<double>::quiet_NaN();
-      return false;
-    }
     // A' keeps the size of M'^-1 r, scaled to 1 before.
     m_a_exponent = image.is_finite() && !image.is_zero() ? possible(-image.exponent) : 0;
     m_scales_z = std::abs(m_m_exponent) > ordinary_exponent;

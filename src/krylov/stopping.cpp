@@ -14,8 +14,6 @@ std::string to_string(LanczosEnd end) {
       return "invariant_subspace";
     case LanczosEnd::preconditioner_not_spd:
       return "preconditioner_not_spd";
-    case LanczosEnd::singular:
-      return "singular";
     case LanczosEnd::nan:
       return "nan";
   }

@@ -422,7 +422,6 @@ TEST(LanczosEndTest, HasNames) {
   EXPECT_EQ(to_string(LanczosEnd::tolerance), "tolerance");
   EXPECT_EQ(to_string(LanczosEnd::invariant_subspace), "invariant_subspace");
   EXPECT_EQ(to_string(LanczosEnd::preconditioner_not_spd), "preconditioner_not_spd");
-  EXPECT_EQ(to_string(LanczosEnd::singular), "singular");
   EXPECT_EQ(to_string(LanczosEnd::nan), "nan");
 }
 

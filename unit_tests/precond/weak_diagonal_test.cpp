@@ -38,8 +38,7 @@ HostMatrix<double> saddle(double epsilon, double strong = -10, int weak = 4, int
   for (int i = 0; i < n; ++i) dense[i][i] = i < weak ? 1 : strong;
   for (int i = 0; i < weak; ++i)
     for (int j = 0; j < others; ++j)
-      if ((i + 2 * j) % 3 != 1)
-        dense[i][weak + j] = dense[weak + j][i] = entries[(2 * i + 3 * j) % 7];
+      if ((i + 2 * j) % 3 != 1) dense[i][weak + j] = dense[weak + j][i] = entries[(2 * i + 3 * j) % 7];
   auto a = sparse(dense);
   for (int i = 0; i < weak; ++i)
     for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k)

@@ -52,7 +52,6 @@ enum class LanczosEnd {
   tolerance,               ///< both extreme Ritz values are known to the tolerance, and have been for a while
   invariant_subspace,      ///< the Krylov space has ended: its Ritz values are eigenvalues
   preconditioner_not_spd,  ///< r^H M^-1 r < 0: M is not positive definite
-  singular,                ///< ||A v|| is of rounding size for v = M^-1 r with the first, random r
   nan,                     ///< a value that is not finite appeared
 };
 std::string to_string(LanczosEnd end);
@@ -77,8 +76,7 @@ struct LanczosResult {
   double upper_bound = 0;
   /// largest / smallest, which is a lower bound of the condition number of M^-1 A in M's inner product, but
   /// for rounding. Infinite where not all Ritz values are above rounding; NaN where the method ended as
-  /// `preconditioner_not_spd`, `singular` or `nan`, because T is then no projection of an operator with a
-  /// condition.
+  /// `preconditioner_not_spd` or `nan`, because T is then no projection of an operator with a condition.
   double condition = 0;
   /// Whether all Ritz values are above `rounding`; one below -rounding proves that A is not positive
   /// definite. False where the condition is NaN.

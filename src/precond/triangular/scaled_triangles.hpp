@@ -106,8 +106,7 @@ struct FillTriangles {
         const bool usable = diagonal.is_usable(diagonal.stored(at));
         if ((found & not_finite) != 0 || !usable)
           BreakdownCounter::count(outcome(0), diagonal.row(at), usable, usable ? 1.0f : 0.0f);
-        if (usable && found != 0)
-          BreakdownCounter::count(outcome(1), diagonal.row(at), true, 0.0f);
+        if (usable && found != 0) BreakdownCounter::count(outcome(1), diagonal.row(at), true, 0.0f);
       });
     });
   }
