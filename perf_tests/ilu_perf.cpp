@@ -56,7 +56,8 @@ double numeric(benchmark::State& state, const Matrix& a, const typename Method::
   method.numeric(space, a);
   const double time = perf::seconds(space, [&] { method.numeric(space, a); });
   const auto pattern = fill_pattern<Space>(space, a, options.level, std::int64_t(1) << 40, true);
-  const auto schedule = impl::ilu::schedule_rows<Space>(space, pattern.lower, options.schedule());
+  const auto schedule = impl::ilu::schedule_rows<Space>(
+      space, pattern.lower, kind == IncompleteKind::ic ? pattern.lower : pattern.upper, options.schedule());
   Report report;
   impl::ilu::Outcome outcome;
   const auto factor = [&] {

@@ -86,6 +86,13 @@ void check_lanes(const HostMatrix<double>& a, int level, int capacity, Reference
   if (kind == ReferenceKind::ilu) upper.expect_equal(expected.upper, 1e-10);
 }
 
+template <class Scalar, class Space, class LaneGroup>
+struct ShortIluRow : IluRowOf<Scalar, Space, LaneGroup, false, false> {};
+template <class Scalar, class Space, class LaneGroup>
+struct ShortLumpingIluRow : IluRowOf<Scalar, Space, LaneGroup, true, false> {};
+template <class Scalar, class Space, class LaneGroup>
+struct ShortIcRow : IcRowOf<Scalar, Space, LaneGroup, false> {};
+
 class IluLanes : public LanesTest {};
 
 TEST_F(IluLanes, RowsInScratchAndWhereTheyAreStored) {
@@ -124,6 +131,18 @@ TEST_F(IluLanes, RowsOfLAlone) {
     check_lanes<32, IcRow>(random_spd(57, 0.3, 5), 0, capacity, ReferenceKind::ic);
     check_lanes<8, IcRow>(random_spd(57, 0.3, 5), 0, capacity, ReferenceKind::ic);
     check_lanes<1, IcRow>(random_spd(57, 0.3, 5), 0, capacity, ReferenceKind::ic);
+  }
+}
+
+TEST_F(IluLanes, RowsThatNeverLookUp) {
+  const auto general = random_general(57, 0.3, 5), definite = random_spd(57, 0.3, 5);
+  for (const int capacity : {0, 12, 96}) {
+    check_lanes<32, ShortIluRow>(general, 0, capacity, ReferenceKind::ilu);
+    check_lanes<1, ShortIluRow>(general, 0, capacity, ReferenceKind::ilu);
+    check_lanes<8, ShortLumpingIluRow>(definite, 0, capacity, ReferenceKind::mic);
+    check_lanes<1, ShortLumpingIluRow>(definite, 0, capacity, ReferenceKind::mic);
+    check_lanes<32, ShortIcRow>(definite, 0, capacity, ReferenceKind::ic);
+    check_lanes<1, ShortIcRow>(definite, 0, capacity, ReferenceKind::ic);
   }
 }
 

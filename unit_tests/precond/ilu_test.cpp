@@ -197,8 +197,9 @@ TYPED_TEST(IluTest, ARowThatWaitsInVainIsDoneAgain) {
   const auto host = generated("poisson2d:9");
   const auto a = to_device<TypeParam>(host);
   const auto pattern = fill_pattern<TypeParam>(space, a, 1, std::int64_t(1) << 40, true);
-  const auto by_levels = schedule_rows<TypeParam>(space, pattern.lower, FactorSchedule::levels);
-  auto reversed = schedule_rows<TypeParam>(space, pattern.lower, FactorSchedule::sync_free);
+  const auto by_levels =
+      schedule_rows<TypeParam>(space, pattern.lower, pattern.upper, FactorSchedule::levels);
+  auto reversed = schedule_rows<TypeParam>(space, pattern.lower, pattern.upper, FactorSchedule::sync_free);
   auto chunks = to_vector(reversed.chunks.bounds);
   ASSERT_GT(chunks.size(), 4u);
   std::reverse(chunks.begin(), chunks.end());

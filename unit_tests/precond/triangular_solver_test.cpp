@@ -477,6 +477,15 @@ TYPED_TEST(TriangularSolverTest, DescriptionNamesTheMethod) {
   EXPECT_EQ(options.storage, Storage::half);
 }
 
+TYPED_TEST(TriangularSolverTest, ADeviceTellsOfManyLevels) {
+  for (const int size : {10000, 9999}) {  // a row a level
+    const auto n = strict_triangle(generated("tridiagonal:" + std::to_string(size)), Triangle::lower);
+    const Solver<double, TypeParam> solve(n, Triangle::lower, with(TriangularMethod::automatic));
+    EXPECT_EQ(solve.solver.description().find("--order auto") != std::string::npos,
+              !is_host_space<TypeParam> && size == 10000);
+  }
+}
+
 TYPED_TEST(TriangularSolverTest, MatricesWithoutRows) {
   for (const auto& [word, method] : triangular_methods()) {
     const HostMatrix<double> empty;

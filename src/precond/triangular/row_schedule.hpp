@@ -17,6 +17,7 @@ struct ScheduleTuning {
   static constexpr int chunk_rows_on_host = 16;  ///< of a ticket; on a device the vectors of a team
   /// Levels of so few rows make one launch together, of one team.
   static constexpr int small_on_device = 64, small_on_host = 256;
+  static constexpr int many_levels = 10000;                          ///< of which a device's user is told
   static constexpr std::int64_t most_polls = std::int64_t(1) << 24;  ///< some 10 s
 };
 
@@ -49,6 +50,7 @@ struct RowSchedule {
   levels::Chunks<Space> chunks;                 ///< of tickets
   FactorSchedule how = FactorSchedule::levels;  ///< never `automatic`
   int lanes = 1;                                ///< of a row of single entries, on a device
+  bool has_long_rows = true;                    ///< of a factorisation: rows that others look up
   int threads_in_order = 0;  ///< up to this number of threads of a host, one may have all rows in their order
   std::int64_t most_polls = ScheduleTuning::most_polls;
 

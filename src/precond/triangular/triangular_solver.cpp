@@ -274,6 +274,8 @@ std::string TriangularSolver<Scalar, Space>::description() const {
     text += std::string("; by auto: ") +
             (is_host_space<Space> ? "on a host levels" : "on a device sync_free") +
             (is_host_space<Space> || m_blocks.size > 0 ? "" : ", levels from 65536 rows in the mean on");
+  if (!is_host_space<Space> && num_levels() >= impl::ScheduleTuning::many_levels)
+    text += "; a level takes a device about a microsecond: '--order auto' may find fewer";
   return m_note.empty() ? text : text + "; " + m_note;
 }
 

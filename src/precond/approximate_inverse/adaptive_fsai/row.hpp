@@ -47,6 +47,10 @@ class Row : public RememberedRows<Scalar, Real, Set, Slot, LaneGroup> {
   KOKKOS_FORCEINLINE_FUNCTION bool begin(const int* start, int n, bool kept) {
     m_set.clear(m_lane_group);
     if constexpr (without_branches) m_set.cols[unused_slot()] = 0;  // no member
+    if constexpr (in_step)  // lanes without an entry add to these; nobody reads the sums
+      m_lane_group.region([&](int lane) {
+        if (lane < unused_slots) set_gradient(unused_slot() + 1 + lane, 0);
+      });
     m_frozen = kept;
     if (n > 0) add_start(start, n);
     if (slots_filled() > m_layout.capacity) {

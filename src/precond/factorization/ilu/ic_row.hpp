@@ -7,9 +7,9 @@
 namespace prekond::impl::ilu {
 
 /// Row i of L and D: for each k of L_i in turn, w_ik -= sum_m w_im l_km; D_ii = a_ii - sum_k w_ik l_ik.
-template <class Scalar, class Space, class LaneGroup>
-struct IcRow : FactorRow<Scalar, Space, LaneGroup, false> {
-  using Base = FactorRow<Scalar, Space, LaneGroup, false>;
+template <class Scalar, class Space, class LaneGroup, bool looks_up>
+struct IcRowOf : FactorRow<Scalar, Space, LaneGroup, false, looks_up> {
+  using Base = FactorRow<Scalar, Space, LaneGroup, false, looks_up>;
   using Memory = typename Base::Memory;
   using Base::finished;
   using Base::lower;
@@ -56,7 +56,7 @@ struct IcRow : FactorRow<Scalar, Space, LaneGroup, false> {
     const int row = lower.col_idxs(first + k);
     const std::size_t of_row = finished.begin(row);
     const int count = finished.length(row);
-    const bool searches = FactorTuning::searches(count, k);
+    const bool searches = Base::searches(count, k);
     const Scalar sum = lane_group.template sum<Scalar>([&](int lane) {
       if (searches) {
         const auto own = [&](int m) { return lower.col_idxs(first + m); };
@@ -121,7 +121,7 @@ struct IcRow : FactorRow<Scalar, Space, LaneGroup, false> {
     for (int k = 0; k < own; ++k) {
       const int row = memory.col(k), count = finished.length(row);
       const std::size_t begin = finished.begin(row);
-      if (FactorTuning::searches(count, k)) {
+      if (Base::searches(count, k)) {
         steps.run(nothing);
         memory.value(k) -= found_product(
             0, 1, k, [&](int m) { return memory.col(m); }, [&](int m) { return memory.value(m); }, row, 0,
@@ -160,7 +160,7 @@ struct IcRow : FactorRow<Scalar, Space, LaneGroup, false> {
     const int place = memory.places[in_chunk * LaneGroup::width + lane];
     Scalar mine = place < Memory::dropped ? memory.values[place] * value : Scalar(0);
     const int count = memory.lengths[in_chunk];
-    if (FactorTuning::searches(count, k))
+    if (Base::searches(count, k))
       return mine + found_product(
                         lane, LaneGroup::width, k, [&](int m) { return memory.col(m); },
                         [&](int m) { return memory.value(m); }, memory.cols[k], LaneGroup::width, others);
@@ -192,5 +192,8 @@ struct IcRow : FactorRow<Scalar, Space, LaneGroup, false> {
     });
   }
 };
+
+template <class Scalar, class Space, class LaneGroup>
+struct IcRow : IcRowOf<Scalar, Space, LaneGroup, true> {};
 
 }  // namespace prekond::impl::ilu

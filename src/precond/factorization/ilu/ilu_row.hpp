@@ -7,9 +7,9 @@
 namespace prekond::impl::ilu {
 
 /// Row i of L, D and U: for each k of L_i in turn, w_i -= w_ik U_k on the row's pattern.
-template <class Scalar, class Space, class LaneGroup, bool lumps>
-struct IluRowOf : FactorRow<Scalar, Space, LaneGroup, lumps> {
-  using Base = FactorRow<Scalar, Space, LaneGroup, lumps>;
+template <class Scalar, class Space, class LaneGroup, bool lumps, bool looks_up>
+struct IluRowOf : FactorRow<Scalar, Space, LaneGroup, lumps, looks_up> {
+  using Base = FactorRow<Scalar, Space, LaneGroup, lumps, looks_up>;
   using Memory = typename Base::Memory;
   using Base::finished;
   using Base::lower;
@@ -32,7 +32,7 @@ struct IluRowOf : FactorRow<Scalar, Space, LaneGroup, lumps> {
     for (std::size_t k = first; k < end; ++k) {
       const Scalar w = lower.values(k);
       const int row = lower.col_idxs(k), rest = static_cast<int>(end - k) - 1;
-      const bool searches = FactorTuning::searches(finished.length(row), rest + 1 + upper.length(i));
+      const bool searches = Base::searches(finished.length(row), rest + 1 + upper.length(i));
       pivot -= lane_group.template sum<Scalar>([&](int lane) {
         return searches
                    ? subtract_found(lane, lane_group.size(), i, row, w, Stored{*this, i, k + 1, rest}, others)
@@ -149,7 +149,7 @@ struct IluRowOf : FactorRow<Scalar, Space, LaneGroup, lumps> {
     for (int k = 0; k < own; ++k) {
       const int row = memory.col(k), count = finished.length(row);
       const std::size_t begin = finished.begin(row);
-      if (FactorTuning::searches(count, length - k - 1)) {
+      if (Base::searches(count, length - k - 1)) {
         steps.run(lump);
         memory.value(own) -=
             subtract_found(0, 1, i, row, memory.value(k), InScratch{memory, k + 1, length}, others);
@@ -182,7 +182,7 @@ struct IluRowOf : FactorRow<Scalar, Space, LaneGroup, lumps> {
                                              const Memory& memory, int k, int in_chunk, int own, int length,
                                              Scalar value, const Values& others) const {
     const Scalar w = memory.values[k];
-    const bool searches = FactorTuning::searches(memory.lengths[in_chunk], length - k - 1);
+    const bool searches = Base::searches(memory.lengths[in_chunk], length - k - 1);
     const Scalar lost = searches ? subtract_found(lane_group.lane(), LaneGroup::width, i, memory.cols[k], w,
                                                   InScratch{memory, k + 1, length}, others)
                                  : subtract_step(lane_group, i, memory, in_chunk, w, value, others);
@@ -253,9 +253,9 @@ struct IluRowOf : FactorRow<Scalar, Space, LaneGroup, lumps> {
 };
 
 template <class Scalar, class Space, class LaneGroup>
-struct IluRow : IluRowOf<Scalar, Space, LaneGroup, false> {};
+struct IluRow : IluRowOf<Scalar, Space, LaneGroup, false, true> {};
 /// Adds what is not in the pattern, w_ik u_kj, to the diagonal.
 template <class Scalar, class Space, class LaneGroup>
-struct LumpingIluRow : IluRowOf<Scalar, Space, LaneGroup, true> {};
+struct LumpingIluRow : IluRowOf<Scalar, Space, LaneGroup, true, true> {};
 
 }  // namespace prekond::impl::ilu

@@ -75,7 +75,10 @@ IncompleteFactorization<Scalar, Space>::find_pattern(const Space& space, const m
 
 template <class Scalar, class Space>
 void IncompleteFactorization<Scalar, Space>::schedule_step(const Space& space, Symbolic& symbolic) const {
-  symbolic.schedule = impl::ilu::schedule_rows<Space>(space, symbolic.pattern.lower, m_options.schedule());
+  const auto& pattern = symbolic.pattern;
+  symbolic.schedule = impl::ilu::schedule_rows<Space>(
+      space, pattern.lower, m_kind == IncompleteKind::ic ? pattern.lower : pattern.upper,
+      m_options.schedule());
   symbolic.solves.symbolic(space, symbolic.pattern, symbolic.schedule.levels);
 }
 

@@ -78,21 +78,28 @@ bool launch(const Space& space, const FactorTask<Scalar, Space>& task, FactorSch
 /// Chooses the row of the kind and the width of its lane groups. \returns whether a row waited too long
 template <class Scalar, class Space>
 bool launch_rows(const Space& space, const FactorTask<Scalar, Space>& task, FactorSchedule how) {
-  const auto run = [&]<int lanes>(std::integral_constant<int, lanes>) {
+  const auto run = [&]<int lanes, bool looks_up>(std::integral_constant<int, lanes>,
+                                                 std::bool_constant<looks_up>) {
     using LaneGroup = NativeLaneGroup<Space, typename Kokkos::TeamPolicy<Space>::member_type, lanes>;
     const auto run_row = [&]<class Row>(std::type_identity<Row>) { return launch<Row>(space, task, how); };
     switch (task.kind) {
       case IncompleteKind::ic:
-        return run_row(std::type_identity<IcRow<Scalar, Space, LaneGroup>>());
+        return run_row(std::type_identity<IcRowOf<Scalar, Space, LaneGroup, looks_up>>());
       case IncompleteKind::mic:
-        return run_row(std::type_identity<LumpingIluRow<Scalar, Space, LaneGroup>>());
+        return run_row(std::type_identity<IluRowOf<Scalar, Space, LaneGroup, true, looks_up>>());
       default:
-        return run_row(std::type_identity<IluRow<Scalar, Space, LaneGroup>>());
+        return run_row(std::type_identity<IluRowOf<Scalar, Space, LaneGroup, false, looks_up>>());
     }
   };
-  if constexpr (!is_host_space<Space>)
-    if (task.schedule.lanes > 1) return run(std::integral_constant<int, FactorTuning::lanes_of_long_rows>());
-  return run(std::integral_constant<int, 1>());
+  if constexpr (is_host_space<Space>) {
+    return run(std::integral_constant<int, 1>(), std::true_type());
+  } else {
+    const auto run_lanes = [&](auto lanes) {
+      return task.schedule.has_long_rows ? run(lanes, std::true_type()) : run(lanes, std::false_type());
+    };
+    if (task.schedule.lanes == 1) return run_lanes(std::integral_constant<int, 1>());
+    return run_lanes(std::integral_constant<int, FactorTuning::lanes_of_long_rows>());
+  }
 }
 
 template <class Scalar, class Space>

@@ -21,9 +21,11 @@ using sweeps::Factors;
 using impl::LevelGroup;
 using impl::RowSchedule;
 
-/// Schedules the rows by the levels of L's pattern. Fences.
+/// Schedules the rows by the levels of L's pattern. `finished`: the pattern of the rows that others read, U
+/// of ILU, L of IC. Fences.
 template <class Space>
-RowSchedule<Space> schedule_rows(const Space& space, const CsrGraph<Space>& lower, FactorSchedule how);
+RowSchedule<Space> schedule_rows(const Space& space, const CsrGraph<Space>& lower,
+                                 const CsrGraph<Space>& finished, FactorSchedule how);
 
 /// Whether one thread of a host has all rows, in their order, see FactorTuning::narrow_on_host.
 template <class Space>

@@ -45,8 +45,9 @@ struct FactorTuning {
 /// The base of all kinds of rows: the row in work, the rows of the factors before it, and the end of a row.
 /// A row is worked on in scratch, if it has room there and lanes keep registers, or in place, where it is
 /// stored. In scratch a lane reads values of other rows several at a time, which matters on a device; a host
-/// works in place. With `lumps`, entries outside of the pattern are added to the diagonal.
-template <class Scalar, class Space, class LaneGroup, bool lumps>
+/// works in place. With `lumps`, entries outside of the pattern are added to the diagonal. Without `looks_up`
+/// no finished row is long: kernels that never look up a row take fewer registers.
+template <class Scalar, class Space, class LaneGroup, bool lumps, bool looks_up>
 struct FactorRow {
   using scalar_type = Scalar;
   using lane_group_type = LaneGroup;
@@ -65,6 +66,11 @@ struct FactorRow {
   PackedVector<const Scalar> row_scale;  ///< of `lumps`: R's diagonal, see lumped()
   PackedVector<Scalar> row_sums;         ///< of `lumps`: sum_j u_ij / |r_j| of long rows that are done
 
+  /// Whether the columns of the row in work, of which `own` are left, are looked up in a row of this length.
+  KOKKOS_FORCEINLINE_FUNCTION static constexpr bool searches(int length, int own) {
+    return looks_up && FactorTuning::searches(length, own);
+  }
+
   /// The part of an entry of the scaled matrix in column `col` that is added to the diagonal, so that the row
   /// sums of the matrix itself are kept.
   KOKKOS_FUNCTION Scalar lumped(Scalar entry, std::int64_t i, int col) const {
@@ -79,7 +85,7 @@ struct FactorRow {
   KOKKOS_FUNCTION void sum_row(const LaneGroup& lane_group, std::int64_t i, const auto& value_of) const {
     const std::size_t first = finished.begin(i);
     const int length = finished.length(i);
-    if (!lumps || length < FactorTuning::searched_length) return;
+    if (!lumps || !looks_up || length < FactorTuning::searched_length) return;
     const Scalar sum = lane_group.template sum<Scalar>([&](int lane) {
       Scalar mine = 0;
       for (int k = lane; k < length; k += lane_group.size())
