@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "commands.hpp"
+#include "interrupts.hpp"
 #include "measured_solve.hpp"
 #include "ordering.hpp"
 #include "report.hpp"
@@ -18,14 +19,18 @@ class Table {
  public:
   explicit Table(std::size_t num_rows) : m_num_rows(num_rows) {}
 
-  void add(const MethodFacts& method, const SolveResult& result, const Json& report) {
-    const Json &precond = report.at("preconditioner"), &solver = report.at("solver");
-    add_failure(method.label, exit_code(result), to_string(result.reason));
+  template <class Scalar>
+  void add(const MethodFacts& method, const Outcome<Scalar>& outcome) {
+    const Json &report = outcome.report, &precond = report.at("preconditioner"),
+               &solver = report.at("solver");
+    const SolveResult& result = outcome.solve;
+    const std::string reason = solver.at("reason");
+    add_failure(method.label, exit_code(result, outcome.signal), reason);
     const auto seconds = [](const Json& value) { return format("%.4f", value.get<double>()); };
     m_cells.push_back({method.label, seconds(precond.at("setup_seconds")), text_of(result.iterations),
                        seconds(solver.at("seconds")), seconds(report.at("total_seconds")),
                        format("%.3f", precond.at("density").get<double>()),
-                       to_string(result.reason) + (result.converged ? "" : " (not converged)")});
+                       reason + (result.converged ? "" : " (not converged)")});
   }
   void add(const MethodFacts& method, const Failure& error) {
     add_failure(method.label, error.code(), error.what());
@@ -34,7 +39,8 @@ class Table {
 
   void print() const { print_table(m_cells); }
 
-  /// The largest exit code of the rows, with the reasons of all that have no solution.
+  /// The largest exit code of the rows, with the reasons of all that have no solution; after a signal no row
+  /// follows.
   std::optional<Failure> failure() const {
     if (m_failed == 0) return std::nullopt;
     return Failure(m_worst, text_of(m_failed, " of ", m_num_rows,
@@ -77,7 +83,7 @@ Json compared(const Context& context, const Problem<Scalar>& problem, const Meth
       if (method.precond_properties.needs_spd && !problem.not_spd.empty()) throw InputError(problem.not_spd);
     });
     Outcome<Scalar> outcome = measured_solve<Scalar>(context, problem, method);
-    if (context.processes.is_root()) table.add(method, outcome.solve, outcome.report);
+    if (context.processes.is_root()) table.add(method, outcome);
     return outcome.report;
   } catch (...) {
     // The others have their turn, unless only this process knows of the failure.
@@ -96,7 +102,7 @@ void compare(const Context& context, const std::vector<Method<Scalar>>& methods,
   const Problem<Scalar> problem = make_problem<Scalar>(context, needs_of(methods), input);
   Json reports = Json::array();
   Table table(methods.size());
-  for (std::size_t k = 0; k < methods.size(); ++k) {
+  for (std::size_t k = 0; k < methods.size() && Interrupts::requested() == 0; ++k) {
     context.progress.row(k + 1, methods.size(), methods[k].label);
     reports.push_back(compared(context, problem, methods[k], table));
   }

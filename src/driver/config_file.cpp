@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "phase.hpp"
 #include "text.hpp"
 
 namespace prekond::driver {
@@ -42,6 +43,7 @@ std::string read_text(const std::string& path) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored))
     throw OptionError(path + ": is a folder; --config takes a JSON file");
+  Phase::begin("reading " + path);
   errno = 0;
   std::ifstream file(path, std::ios::binary);
   if (!file) throw OptionError(path + ": the config file cannot be opened: " + std::strerror(errno));

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "atomic_file.hpp"
+#include "phase.hpp"
 
 namespace prekond::driver {
 namespace {
@@ -27,6 +28,10 @@ Action& action() {
   static auto* const instance = new Action;  // outlives every thread
   return *instance;
 }
+
+std::mutex deferring;  // the two below
+bool is_deferred = false;
+std::atomic<int> request{0};
 
 constexpr int not_a_request = SIGTERM;  // wakes the thread at the end
 
@@ -47,7 +52,7 @@ void look_at_hangup(int, char**, char**) {
                                                                                   char**) = look_at_hangup;
 #endif
 
-void say(const char* text) {
+void say(const std::string& text) {
   const std::string line = std::string(isatty(STDERR_FILENO) == 1 ? "\r\033[K" : "") + text;
   // The live line's thread must not write after it, and may hold the stream where a terminal is stopped.
   for (int k = 0; k < 100 && ftrylockfile(stderr) != 0; ++k) usleep(1000);
@@ -83,20 +88,40 @@ void Interrupts::on_interrupt(std::function<void(const Failure&)> work) {
   action().work = std::move(work);
 }
 
+Interrupts::Deferred::Deferred() {
+  const std::lock_guard lock(deferring);
+  is_deferred = true;
+}
+
+Interrupts::Deferred::~Deferred() {
+  const std::lock_guard lock(deferring);
+  is_deferred = false;
+}
+
+int Interrupts::requested() {
+  return request;
+}
+
+bool Interrupts::defers(int signal) {
+  const std::lock_guard lock(deferring);
+  if (!is_deferred || request != 0) return false;
+  request = signal;
+  return true;
+}
+
 void Interrupts::wait() {
   sigset_t awaited = m_signals;
   sigaddset(&awaited, not_a_request);
   for (int signal = 0;;) {
     if (sigwait(&awaited, &signal) != 0) continue;
     if (m_over) return;
-    if (sigismember(&m_signals, signal) == 1) end(signal);
+    if (sigismember(&m_signals, signal) == 1 && !defers(signal)) end(signal);
   }
 }
 
 void Interrupts::end(int signal) {
   pthread_sigmask(SIG_UNBLOCK, &m_signals, nullptr);  // the next one ends the process
-  constexpr int signalled = 128;
-  const Failure failure(static_cast<ExitCode>(signalled + signal), "interrupted");
+  const Failure failure(code_of(signal), "interrupted" + Phase::where());
   stop_writing();
   action().mutex.lock();
   try {
@@ -104,8 +129,8 @@ void Interrupts::end(int signal) {
   } catch (const std::exception&) {
     // Only the line below can be said.
   }
-  if (!m_silent) say("prekond: error: interrupted\n");
-  _exit(signalled + signal);
+  if (!m_silent) say("prekond: error: " + std::string(failure.what()) + "\n");
+  _exit(code_of(signal));
 }
 
 }  // namespace prekond::driver

@@ -29,8 +29,22 @@ class Interrupts {
   /// Sets the work to do before the end, in the thread that waits; nullptr: none.
   static void on_interrupt(std::function<void(const Failure&)> action);
 
+  /// While it lives, the first signal does not end the process: `requested` has the signal, and the owner
+  /// ends what it does soon, and the process with `code_of` the signal.
+  class Deferred {
+   public:
+    Deferred();
+    ~Deferred();
+    Deferred(const Deferred&) = delete;
+    Deferred& operator=(const Deferred&) = delete;
+  };
+  /// The signal that came while it was deferred, or 0.
+  static int requested();
+  static ExitCode code_of(int signal) { return static_cast<ExitCode>(signalled + signal); }
+
  private:
   void wait();
+  static bool defers(int signal);
   [[noreturn]] void end(int signal);
 
   sigset_t m_signals;

@@ -7,8 +7,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "condition.hpp"
+#include "interrupts.hpp"
 #include "report.hpp"
 #include "unseen_rows.hpp"
 #ifdef PREKOND_DRIVER_HAS_MPI
@@ -47,12 +49,13 @@ class Run {
         m_problem(problem),
         m_method(method),
         m_is_scaled(context.settings.scale || problem.matched),
+        m_stopping(context.settings.stopping),
         m_solver(method.solver->build()) {
     m_outcome.x = allocate<Vector<Scalar, Space>>(m_space, "prekond::driver::x", problem.b.extent(0));
   }
 
   Outcome<Scalar> operator()() {
-    for (std::int64_t k = 0; k < m_context.settings.repeat; ++k) {
+    for (std::int64_t k = 0; k < m_context.settings.repeat && m_outcome.signal == 0; ++k) {
       m_preconditioner = {};  // its memory is free before the next one needs as much
       set_up();
       solve();
@@ -60,8 +63,12 @@ class Run {
     m_outcome.solve.seconds = median(m_solves);
     m_outcome.report = frame(m_context, m_problem.facts, m_method);
     m_outcome.report["solver"].update(solver_json(m_outcome.solve));
+    if (m_outcome.signal != 0 && !m_outcome.solve.converged)
+      m_outcome.report["solver"]["reason"] = "interrupted";
     m_outcome.report["total_seconds"] = median(m_setups) + median(m_solves);
     add_setup(m_outcome.report["preconditioner"]);
+    if (m_outcome.signal != 0) return std::move(m_outcome);
+    m_outcome.report["preconditioner"]["apply_seconds"] = seconds_to_apply();
     if (m_outcome.solve.converged && m_context.processes.is_serial()) note_unseen_rows();
     if (m_context.settings.condition) measure_condition();
     return std::move(m_outcome);
@@ -151,8 +158,13 @@ class Run {
     const FencedTimer timer(m_context.processes);
     set_initial_vector();
     SolveResult& result = m_outcome.solve;
-    result = m_solver->solve(m_space, m_problem.op(), applied(), m_problem.b, m_outcome.x,
-                             m_context.settings.stopping, monitor(), m_problem.distributed->reducer());
+    {
+      std::optional<Interrupts::Deferred> deferred;
+      if (m_context.processes.is_serial()) deferred.emplace();
+      result = m_solver->solve(m_space, m_problem.op(), applied(), m_problem.b, m_outcome.x, m_stopping,
+                               monitor(), m_problem.distributed->reducer());
+    }
+    m_outcome.signal = Interrupts::requested();
     m_solves.push_back(timer.seconds());
     if (std::isfinite(result.relative_residual) && std::isfinite(result.true_relative_residual)) return;
     if (result.converged) result.reason = StopReason::nan;
@@ -168,8 +180,8 @@ class Run {
 
   Monitor monitor() {
     const bool has_history = !m_context.settings.history.empty();
-    if (!has_history && !m_context.progress.live()) return {};
     return [this, has_history](std::int64_t iteration, double norm_r) {
+      if (Interrupts::requested() != 0) m_stopping.max_iters = std::min(m_stopping.max_iters, iteration);
       m_context.progress.iteration(iteration, m_problem.norm_b > 0 ? norm_r / m_problem.norm_b : norm_r);
       if (!has_history) return;
       // A solver that starts again from the true residual passes the same iteration once more: the true one
@@ -207,7 +219,7 @@ class Run {
                   {"numeric_seconds", median(m_numeric)},
                   {"setup_seconds", median(m_setups)},
                   {"first_setup_seconds", m_setups.front()},
-                  {"apply_seconds", seconds_to_apply()}});
+                  {"apply_seconds", nullptr}});
   }
 
   /// The solve has its result already: a failure here is a note.
@@ -229,6 +241,7 @@ class Run {
   const Problem<Scalar>& m_problem;
   const Method<Scalar>& m_method;
   const bool m_is_scaled;
+  StoppingOptions m_stopping;  ///< no more iterations after a signal
   std::unique_ptr<AnySolver<Scalar>> m_solver;
   std::unique_ptr<Preconditioner<Scalar, Space>> m_preconditioner;
   Outcome<Scalar> m_outcome;
@@ -237,7 +250,8 @@ class Run {
 
 }  // namespace
 
-ExitCode exit_code(const SolveResult& result) {
+ExitCode exit_code(const SolveResult& result, int signal) {
+  if (signal != 0) return Interrupts::code_of(signal);
   if (result.converged) return done;
   return result.reason == StopReason::max_iters ? not_converged : breakdown;
 }

@@ -20,16 +20,17 @@ struct Outcome {
   SolveResult solve;
   std::vector<double> history;  ///< ||r|| before the first and after each iteration, for --history
   Vector<Scalar, Space> x;      ///< this process's part
+  int signal = 0;               ///< that ended the solve early; x and history are those of its last iteration
 };
 
-/// The exit code of a solve.
-ExitCode exit_code(const SolveResult& result);
+/// The exit code of a solve, which `signal` ended if that is not 0.
+ExitCode exit_code(const SolveResult& result, int signal);
 
 /// The middle one, or the mean of the two in the middle. \pre not empty
 double median(std::vector<double> values);
 
 /// Collective. Sets up and solves. A result with a value that is not finite is never a success: its reason is
-/// `nan`.
+/// `nan`. On one process the first signal that comes in the solve ends it after the iteration.
 ///
 /// \throws InputError where the preconditioner refuses the matrix
 template <class Scalar>

@@ -8,6 +8,7 @@
 
 #include "batch.hpp"
 #include "interrupts.hpp"
+#include "phase.hpp"
 #include "report.hpp"
 
 namespace prekond::driver {
@@ -86,6 +87,7 @@ std::string OutputFiles::replace_report(const Failure& failure) {
 
 void OutputFiles::write(const std::string& kind, const std::string& path, const Writer& writer) {
   if (path.empty()) return;
+  Phase::begin("writing " + path);
   try {
     write_file(path, writer);
     m_written[kind] = path;

@@ -15,6 +15,7 @@
 #include "condition.hpp"
 #include "near_null_space.hpp"
 #include "partition.hpp"
+#include "phase.hpp"
 #include "product.hpp"
 #ifdef PREKOND_DRIVER_HAS_MPI
 #include "rows_of_ranks.hpp"
@@ -218,6 +219,7 @@ MatrixInput open_matrix(const Settings& settings) {
   if (settings.matrix.empty()) {
     at_origin(settings.given, "generate", [&] { input.complex = generates_complex(settings.generate); });
   } else {
+    Phase::begin("reading " + settings.matrix);
     input.file.emplace(settings.matrix);
     input.complex = input.file->info().field == "complex";
   }
@@ -233,12 +235,17 @@ void make_whole(const Context& context, const MethodNeeds& needs, MatrixInput& i
   problem.check_shape();
   context.progress.phase("checking " + problem.name);
   const SymmetryFacts symmetry = symmetry_of<Scalar>(space, problem.whole, needs.check);
+  if (names_file(settings.rhs)) context.progress.phase("reading " + settings.rhs);
   problem.b = make_rhs<Scalar>(space, problem.whole, settings.rhs);
+  context.progress.phase("checking " + problem.name);
   problem.check_zero_rows(first_zero_row<Scalar>(space, problem.whole, problem.b),
                           first_zero_row<Scalar>(space, problem.whole));
   problem.take_symmetry(needs, symmetry);
   if (settings.rhs == "random" && symmetry.symmetric) take_zero_sums_out(space, problem);
-  if (names_file(settings.x0)) problem.x0 = read_vector<Scalar>(settings.x0, problem.num_rows);
+  if (names_file(settings.x0)) {
+    context.progress.phase("reading " + settings.x0);
+    problem.x0 = read_vector<Scalar>(settings.x0, problem.num_rows);
+  }
   problem.norm_b = norm<Scalar, Space>(space, problem.b).value();
   if (is_to_be_matched(settings, needs.check)) problem.match(context);
   if (is_to_be_ordered(settings, needs)) problem.put_in_order(context);

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <system_error>
 
+#include "phase.hpp"
 #include "text.hpp"
 
 namespace prekond::driver {
@@ -55,6 +56,7 @@ void Progress::row(std::size_t number, std::size_t count, const std::string& lab
 void Progress::phase(const std::string& text) {
   const std::lock_guard lock(m_mutex);
   m_text = printable(text);
+  Phase::begin(m_text);
   m_phase_start = Clock::now();
   m_iteration = -1;
 }

@@ -48,6 +48,9 @@ void solve(const Context& context, const std::vector<Method<Scalar>>& methods, M
     });
     files.write_report(outcome.report);
     if (!settings.quiet) print_summary(outcome.report, method);
+    if (outcome.signal != 0)
+      files.finish(
+          failure_of_signal(method, outcome.solve, outcome.signal, has_solution ? settings.solution : ""));
     std::string advice;
     if (asks_for_advice(method, settings, outcome.solve, outcome.report))
       advice = advice_for(context.processes.is_serial() ? diagonal_facts<Scalar>(context.space, problem.whole)

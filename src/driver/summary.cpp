@@ -89,10 +89,11 @@ void print_preconditioner(const Json& report, const MethodFacts& method) {
                      seconds_text(precond.at("first_setup_seconds")));
   print_line("  setup", setup + ")");
   print_devices(precond);
+  const Json& apply = precond.at("apply_seconds");
+  const std::string application = apply.is_null() ? "" : "; an application takes " + seconds_text(apply);
   print_line("  stores", text_of(precond.at("nnz"),
                                  format(" entries, density %.3f, ", precond.at("density").get<double>()),
-                                 bytes_text(precond.at("bytes")), "; an application takes ",
-                                 seconds_text(precond.at("apply_seconds"))));
+                                 bytes_text(precond.at("bytes")), application));
   print_left_out(precond);
   print_levels(precond);
   print_breakdowns(precond.at("breakdowns"));
@@ -239,7 +240,17 @@ std::optional<Failure> failure_of_solve(const MethodFacts& method, const Setting
   if (result.converged) return std::nullopt;
   std::string text = failure_text(method, settings, result, report.at("matrix").at("rows"));
   if (!advice.empty()) text += "; rows broke down in the setup: " + advice;
-  return Failure(exit_code(result), text);
+  return Failure(exit_code(result, 0), text);
+}
+
+Failure failure_of_signal(const MethodFacts& method, const SolveResult& result, int signal,
+                          const std::string& solution) {
+  return Failure(exit_code(result, signal),
+                 text_of("interrupted in the step '", method.solver_name, " with ", method.precond_name,
+                         "' after ", result.iterations, " iterations",
+                         format(" (relative residual %.2e): ", result.true_relative_residual),
+                         solution.empty() ? "with --solution FILE.mtx the last x is kept"
+                                          : "--x0 " + solution + " goes on from there"));
 }
 
 }  // namespace prekond::driver

@@ -27,4 +27,8 @@ std::optional<Failure> failure_of_solve(const MethodFacts& method, const Setting
                                         const SolveResult& result, const Json& report,
                                         const std::string& advice);
 
+/// The failure of a solve that a signal ended. `solution`: the file with its last x, or empty.
+Failure failure_of_signal(const MethodFacts& method, const SolveResult& result, int signal,
+                          const std::string& solution);
+
 }  // namespace prekond::driver

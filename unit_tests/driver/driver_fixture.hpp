@@ -109,10 +109,12 @@ class DriverTest : public ::testing::Test {
                          R"( "solver_options": {"single_reduction": true}, "repeat": 2})");
   }
 
-  /// Starts the command in the folder, with its output caught in the files "stdout" and "stderr". The tests
-  /// may run where signals are ignored; the command starts without that for `reset`.
+  /// Starts the command in the folder, with its output caught in the files "stdout" and "stderr", or its
+  /// errors on the terminal `err`. The tests may run where signals are ignored; the command starts without
+  /// that for `reset`.
   static pid_t start(std::vector<std::string> arguments,
-                     const std::vector<int>& reset = {SIGINT, SIGTERM, SIGHUP}) {
+                     const std::vector<int>& reset = {SIGINT, SIGTERM, SIGHUP},
+                     const std::string& err = file("stderr").string()) {
     arguments.insert(arguments.begin(), PREKOND_DRIVER_PATH);
     std::vector<char*> pointers;
     for (auto& argument : arguments) pointers.push_back(argument.data());
@@ -121,7 +123,7 @@ class DriverTest : public ::testing::Test {
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, file("stdout").c_str(), flags, 0600);
-    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, file("stderr").c_str(), flags, 0600);
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, err.c_str(), flags | O_NOCTTY, 0600);
     posix_spawnattr_t attributes;
     posix_spawnattr_init(&attributes);
     sigset_t signals;

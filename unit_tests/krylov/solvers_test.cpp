@@ -30,6 +30,37 @@ template <class Space>
 class SolversTest : public ::testing::Test {};
 TYPED_TEST_SUITE(SolversTest, TestSpaces, SpaceNames);
 
+/// A monitor that lowers max_iters ends the solve there: the result is that of a solve with as many
+/// iterations from the start, for the methods that make them one by one.
+TYPED_TEST(SolversTest, AMonitorMayEndTheSolve) {
+  using Space = TypeParam;
+  const HostMatrix<double> system = problem("poisson2d:30");
+  const auto a = operator_of<Space>(system);
+  const auto b = to_device<Space>(random_vector(std::size_t(system.num_rows)));
+  constexpr std::int64_t last = 7;
+  std::vector<Variant> variants = general_variants();
+  variants.push_back({"cg", {}});
+  variants.push_back({"richardson", {}});
+  for (const Variant& variant : variants) {
+    SCOPED_TRACE(variant.name());
+    const auto solver = create_solver<double, Space>(variant.solver, variant.options);
+    const auto m = preconditioner_of<Space>("jacobi", system);
+    const auto x = to_device<Space>(std::vector<double>(system.num_rows, 0.0));
+    StoppingOptions stopping = stop_at(1e-12, 1000);
+    const auto stop = [&](std::int64_t iteration, double) {
+      if (iteration >= last) stopping.max_iters = std::min(stopping.max_iters, iteration);
+    };
+    const SolveResult ended = solver->solve(Space(), a, m.get(), b, x, stopping, stop);
+    EXPECT_EQ(ended.reason, StopReason::max_iters) << to_string(ended.reason);
+    EXPECT_FALSE(ended.converged);
+    EXPECT_GE(ended.iterations, last);
+    EXPECT_LT(ended.iterations, last + 5);  // a block of steps
+    const double truth = residual_norm(system, to_vector(b), to_vector(x)) / norm(to_vector(b));
+    EXPECT_NEAR(ended.true_relative_residual, truth, 1e-12);
+    EXPECT_LE(truth, 1);
+  }
+}
+
 TYPED_TEST(SolversTest, SolveTheirClassOfMatrices) {
   for (int n : {1, 2, 3, 5, 64, 257, 513, 1025}) {
     const HostMatrix<double> a = n < 600 ? uneven_matrix(n) : problem("tridiagonal:" + std::to_string(n));

@@ -1,11 +1,16 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Every method, when memory runs out in the middle of a setup: each allocation fails once.
+// Every method, solver and format, when memory runs out in the middle of its work: each allocation fails
+// once.
 #include "testing/spaces.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <prekond/krylov/solver.hpp>
 #include <prekond/matrix/generate.hpp>
+#include <prekond/matrix/matrix_format.hpp>
+#include <prekond/matrix/spmv.hpp>
 #include <prekond/precond/registry.hpp>
 
 #include <cstdint>
@@ -120,6 +125,95 @@ TYPED_TEST(FailedAllocations, LeaveAMethodThatCanBeSetUpAgainAndNoMemoryBehind) 
     }
     EXPECT_EQ(allocations.bytes(), before) << "bytes that are still in use";
   }
+}
+
+/// Does the work again and again, another allocation failing each time, and whole after each failure: `bits`
+/// are always those at first, and no memory stays.
+template <class Work, class Bits>
+void expect_each_failure_to_pass(const Work& work, const Bits& bits) {
+  work();
+  const auto expected = bits();
+  FailingAllocations allocations;
+  work();
+  const std::int64_t total = allocations.count();
+  const std::uint64_t before = allocations.bytes();
+  EXPECT_GT(total, 0);
+  for (std::int64_t k = 0; k < total; ++k) {
+    SCOPED_TRACE("allocation " + std::to_string(k) + " of " + std::to_string(total));
+    allocations.fail(k);
+    EXPECT_THROW(work(), std::exception);
+    allocations.fail(-1);
+    EXPECT_EQ(allocations.bytes(), before) << "bytes that are still in use";
+    work();
+    ASSERT_EQ(bits(), expected);
+  }
+}
+
+TYPED_TEST(FailedAllocations, OfSolversLeaveThemUsable) {
+  using Space = TypeParam;
+  const auto a = generate<double, Space>(Space(), "elasticity3d:3");
+  const CsrOperator<double, Space> op(a);
+  const auto m = create_preconditioner<double, Space>("jacobi");
+  this->set_up(*m, a);
+  const Vector<double, Space> b("b", a.num_rows), x("x", a.num_rows);
+  const auto host = Kokkos::create_mirror_view(x);
+  Kokkos::deep_copy(b, 1.0);
+  for (const auto& entry : solver_registry<double, Space>()) {
+    SCOPED_TRACE(entry.name);
+    const auto solver = entry.configure()->build();
+    const auto solve = [&] {
+      Kokkos::deep_copy(x, 0.0);
+      solver->solve(Space(), op, m.get(), b, x, {.rtol = 1e-6, .atol = 0, .max_iters = 40});
+    };
+    const auto bits = [&] {
+      Kokkos::deep_copy(host, x);
+      return std::vector<double>(host.data(), host.data() + host.extent(0));
+    };
+    expect_each_failure_to_pass(solve, bits);
+  }
+}
+
+TYPED_TEST(FailedAllocations, OfFormats) {
+  using Space = TypeParam;
+  const auto a = generate<double, Space>(Space(), "elasticity3d:3");
+  for (const MatrixFormat format : {MatrixFormat::automatic, MatrixFormat::sell, MatrixFormat::dia,
+                                    MatrixFormat::jad, MatrixFormat::bcsr}) {
+    SCOPED_TRACE(to_string(format));
+    const auto make = [&] { return make_operator<double, Space>(Space(), a, format); };
+    expect_each_failure_to_pass([&] { make(); }, [&] { return make()->num_rows(); });
+  }
+}
+
+/// More bytes than any host or device has: the error has the label, and the same objects work afterwards.
+TYPED_TEST(FailedAllocations, OfMoreThanAnyMemory) {
+  using Space = TypeParam;
+  using ::testing::HasSubstr;
+  const auto too_large = [] {
+    allocate<Vector<char, Space>>(Space(), "prekond::testing::too_large", std::size_t(1) << 50);
+  };
+  EXPECT_THAT(message_of<std::exception>(too_large), HasSubstr("prekond::testing::too_large"));
+  const auto a = generate<double, Space>(Space(), "tridiagonal:50");
+  const auto m = create_preconditioner<double, Space>("ilu0");
+  this->set_up(*m, a);
+  EXPECT_EQ(this->applied(*m, a.num_rows).size(), 50u);
+}
+
+/// A basis of 1.6 TB. A host may give more memory than it has.
+TYPED_TEST(FailedAllocations, OfALargeBasis) {
+  using Space = TypeParam;
+  if (is_host_space<Space>) GTEST_SKIP() << "for devices";
+  constexpr std::int64_t restart = 10000;
+  const auto a = generate<double, Space>(Space(), "tridiagonal:20000000");
+  const CsrOperator<double, Space> op(a);
+  const Vector<double, Space> b("b", a.num_rows), x("x", a.num_rows);
+  Kokkos::deep_copy(b, 1.0);
+  const auto gmres = create_solver<double, Space>("gmres", {{"restart", restart}});
+  const auto solve = [&](std::int64_t max_iters) {
+    return gmres->solve(Space(), op, nullptr, b, x, {.rtol = 1e-6, .atol = 0, .max_iters = max_iters});
+  };
+  EXPECT_THAT(message_of<std::exception>([&] { solve(restart); }),
+              ::testing::HasSubstr("prekond::gmres::basis"));
+  EXPECT_EQ(solve(2).iterations, 2);
 }
 
 }  // namespace

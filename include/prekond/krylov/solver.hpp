@@ -32,7 +32,7 @@ struct SolveResult {
   double seconds = 0;                 ///< fenced wall time
 };
 
-/// A function that is called with the iteration (0 before the first) and ||r||.
+/// Is called with the iteration (0 before the first) and ||r||; it ends the solve by lowering its max_iters.
 using Monitor = std::function<void(std::int64_t, double)>;
 
 /// A function that is called with the column (from 0), its iteration and its ||r||.

@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <new>
+#include <system_error>
 #include <utility>
 
 namespace prekond::impl {
@@ -61,8 +63,7 @@ TextInput::TextInput(std::string path, std::size_t block_size)
       m_raw_data(std::make_unique_for_overwrite<char[]>(raw_size)) {
   m_compressed = has_bytes() && m_raw.avail_in > 1 && std::memcmp(m_raw.next_in, "\x1f\x8b", 2) == 0;
   m_in_member = m_compressed;
-  if (m_compressed && inflateInit2(&m_raw, gzip_format) != Z_OK)
-    fail_in_file(m_path, 0, "cannot be read: not enough memory for zlib");
+  if (m_compressed && inflateInit2(&m_raw, gzip_format) != Z_OK) throw std::bad_alloc();
   read_ahead(std::launch::deferred, "");
 }
 
@@ -137,7 +138,7 @@ void TextInput::inflate_some() {
   const int error = inflate(&m_raw, Z_NO_FLUSH);
   m_in_member = error != Z_STREAM_END;
   if (error == Z_STREAM_END) inflateReset(&m_raw);
-  if (error == Z_MEM_ERROR) fail_in_file(m_path, 0, "cannot be read: not enough memory for zlib");
+  if (error == Z_MEM_ERROR) throw std::bad_alloc();
   if (error != Z_OK && error != Z_STREAM_END && error != Z_BUF_ERROR)
     fail_in_file(m_path, 0, "the gzip file is corrupt (", m_raw.msg ? m_raw.msg : "not a gzip stream",
                  "): fetch or compress it again");
@@ -178,7 +179,12 @@ std::string TextInput::read_block(std::string text) {
 }
 
 void TextInput::read_ahead(std::launch when, std::string begin) {
-  m_reading = std::async(when, [this, begin = std::move(begin)] { return read_block(begin); });
+  auto work = [this, begin = std::move(begin)] { return read_block(begin); };
+  try {
+    m_reading = std::async(when, work);
+  } catch (const std::system_error&) {  // the system gives no thread
+    m_reading = std::async(std::launch::deferred, std::move(work));
+  }
 }
 
 std::string_view TextInput::next() {

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <new>
 #include <string>
 
 namespace prekond {
@@ -70,10 +71,12 @@ std::vector<idx_t> call_metis(Graph& graph, std::int64_t num_parts) {
   options[METIS_OPTION_SEED] = seed;
   options[METIS_OPTION_NUMBERING] = 0;
   idx_t rows = static_cast<idx_t>(n), constraints = 1, cut = 0, parts = static_cast<idx_t>(num_parts);
+  impl::check_memory_for_metis(sizeof(idx_t), graph.ptrs.size(), graph.neighbours.size());
   const std::lock_guard lock(impl::metis_mutex());
   const auto function = num_parts <= recursive ? METIS_PartGraphRecursive : METIS_PartGraphKway;
   const int status = function(&rows, &constraints, graph.ptrs.data(), graph.neighbours.data(), nullptr,
                               nullptr, nullptr, &parts, nullptr, nullptr, options, &cut, part.data());
+  if (status == METIS_ERROR_MEMORY) throw std::bad_alloc();
   if (status != METIS_OK)
     throw InputError("partition: METIS failed with the number " + std::to_string(status) +
                      "; choose partition = bisection");

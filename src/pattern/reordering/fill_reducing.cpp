@@ -121,6 +121,7 @@ Ordering<Space> nested_dissection(const Space& space, const std::type_identity_t
   METIS_SetDefaultOptions(options);
   options[METIS_OPTION_NUMBERING] = 0;
   options[METIS_OPTION_SEED] = 1;
+  impl::check_memory_for_metis(sizeof(idx_t), graph.row_ptrs.size(), graph.col_idxs.size());
   const std::lock_guard lock(impl::metis_mutex());
   const int status = METIS_NodeND(&num_rows, graph.row_ptrs.data(), graph.col_idxs.data(), nullptr, options,
                                   order.data(), inverse.data());

@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// operator new of the command, whose failure says how many bytes were wanted.
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+
+namespace {
+
+class RefusedBytes : public std::bad_alloc {
+ public:
+  explicit RefusedBytes(std::size_t bytes) {
+    std::snprintf(m_text, sizeof m_text, "the host failed to allocate %zu bytes", bytes);
+  }
+  const char* what() const noexcept override { return m_text; }
+
+ private:
+  char m_text[64];
+};
+
+}  // namespace
+
+void* operator new(std::size_t bytes) {
+  void* const memory = std::malloc(bytes > 0 ? bytes : 1);
+  if (memory == nullptr) throw RefusedBytes(bytes);
+  return memory;
+}
+void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
