@@ -147,7 +147,7 @@ void register_all(int& argc, char** argv) {
   const perf::Matrix* a = &*shared;
   IluOptions ilu;
   IcOptions ic, mic;
-  mic.modified = true;
+  mic.kind = IncompleteKind::mic_gustafsson;
   add_method<Ilu<double, Space>>(a, spec, ilu, schedules, repetitions, kernels);
   add_method<Ic<double, Space>>(a, spec, ic, schedules, repetitions, kernels);
   add_method<Ic<double, Space>>(a, spec, mic, schedules, repetitions, kernels);

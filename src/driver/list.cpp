@@ -19,7 +19,7 @@ struct Entry {
   std::string name;
   std::string summary;
   std::vector<std::string> notes = {};  ///< the paper, the matrices it is for, other names
-  std::string aliases = {};             ///< "aliases: ick (level=1), mic0 (modified=true)"
+  std::string aliases = {};             ///< "aliases: ick (level=1), mic_robert (kind=mic_robert)"
   bool is_alias = false;                ///< of another entry
   std::vector<OptionField> fields;
   std::shared_ptr<void> keeper;  ///< the object that the fields refer to
@@ -31,7 +31,7 @@ struct Section {
   std::vector<Entry> entries;
 };
 
-/// "level=1, modified=true"
+/// "level=1, kind=ic"
 std::string preset_text(const OptionMap& preset) {
   std::string text;
   for (const auto& [name, value] : preset) text += (text.empty() ? "" : ", ") + name + "=" + to_string(value);

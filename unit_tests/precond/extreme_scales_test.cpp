@@ -150,8 +150,8 @@ std::vector<Setting> real_settings() {
   for (const char* smoother : {"chebyshev", "jacobi"})
     all.push_back({"amg", {{"coarse_size", 10}, {"smoother", std::string(smoother)}}, true});
   all.push_back({"multicolor_ilu0", {{"kind", std::string("ic")}}, true});
-  for (const char* name :
-       {"ilu0", "iluk", "ic0", "ick", "mic0", "par_ilu", "par_ic", "par_ilut", "ilut", "ict"}) {
+  for (const char* name : {"ilu0", "iluk", "ic0", "ick", "mic_gustafsson", "mic_robert", "par_ilu", "par_ic",
+                           "par_ilut", "ilut", "ict"}) {
     all.push_back({name, {}, true});
     all.push_back({name, {{"storage", std::string("single")}}, true});
     all.push_back({name, {{"solve.method", std::string("jacobi")}}, true});
@@ -254,9 +254,9 @@ bool has(const Setting& setting, const char* key, const char* value) {
 /// below their largest one, and factors of a matrix in its own order sums of terms that are.
 template <class Scalar>
 std::vector<int> exponents(const Setting& setting) {
-  const std::set<std::string> incomplete = {"ilu0", "iluk",    "ic0",        "ick",
-                                            "mic0", "par_ilu", "par_ic",     "par_ilut",
-                                            "ilut", "ict",     "block_ilu0", "multicolor_block_gs"};
+  const std::set<std::string> incomplete = {
+      "ilu0",   "iluk",     "ic0",  "ick", "mic_gustafsson", "mic_robert",         "par_ilu",
+      "par_ic", "par_ilut", "ilut", "ict", "block_ilu0",     "multicolor_block_gs"};
   const bool less = has(setting, "storage", "half") || setting.options.count("relaxation_steps") > 0 ||
                     setting.options.count("local") > 0 || incomplete.count(setting.name) > 0;
   // A polynomial's last step adds terms that are smaller than M^-1.
@@ -343,8 +343,9 @@ void check_scaling(const std::vector<Setting>& chosen, const HostMatrix<Scalar>&
 
 std::vector<Setting> only(const std::vector<Setting>& all, bool spd) {
   std::vector<Setting> result;
-  const std::set<std::string> of_spd = {"fsai", "adaptive_fsai", "ic0",       "ick",     "par_ic", "ict",
-                                        "mic0", "ls_polynomial", "chebyshev", "neumann", "amg"};
+  const std::set<std::string> of_spd = {
+      "fsai",           "adaptive_fsai", "ic0",           "ick",       "par_ic",  "ict",
+      "mic_gustafsson", "mic_robert",    "ls_polynomial", "chebyshev", "neumann", "amg"};
   for (const Setting& setting : all) {
     const bool needs_spd = of_spd.count(setting.name) > 0 || has(setting, "kind", "spd") ||
                            has(setting, "local", "ic0") || has(setting, "kind", "ic");

@@ -64,6 +64,7 @@ void check_lanes(const HostMatrix<double>& a, int level, int capacity, Reference
   row.positive = kind != ReferenceKind::ilu;
   row.row_scale = view_of(row_scale);
   row.row_sums = view_of(row_sums);
+  row.by_size = kind == ReferenceKind::mic_robert;
   // Even rows and odd ones at the same time: each waits for values of the other's.
   const auto every_other = [&](std::int64_t first) {
     std::vector<std::size_t> memory(4096, ~std::size_t(0));
@@ -93,6 +94,14 @@ struct ShortLumpingIluRow : IluRowOf<Scalar, Space, LaneGroup, true, false> {};
 template <class Scalar, class Space, class LaneGroup>
 struct ShortIcRow : IcRowOf<Scalar, Space, LaneGroup, false> {};
 
+void check_lumping(const HostMatrix<double>& a, int level, int capacity) {
+  for (const ReferenceKind kind : {ReferenceKind::mic_gustafsson, ReferenceKind::mic_robert}) {
+    SCOPED_TRACE("kind " + std::to_string(int(kind)));
+    check_lanes<8, LumpingIluRow>(a, level, capacity, kind);
+    check_lanes<1, LumpingIluRow>(a, level, capacity, kind);
+  }
+}
+
 class IluLanes : public LanesTest {};
 
 TEST_F(IluLanes, RowsInScratchAndWhereTheyAreStored) {
@@ -110,14 +119,8 @@ TEST_F(IluLanes, RowsInScratchAndWhereTheyAreStored) {
 
 TEST_F(IluLanes, RowsThatGiveToTheirDiagonals) {
   for (const char* spec : {"poisson2d:6", "elasticity3d:2"})
-    for (const int capacity : {0, 24, 96}) {
-      check_lanes<8, LumpingIluRow>(generated(spec), 0, capacity, ReferenceKind::mic);
-      check_lanes<1, LumpingIluRow>(generated(spec), 0, capacity, ReferenceKind::mic);
-    }
-  for (const int capacity : {0, 96}) {
-    check_lanes<8, LumpingIluRow>(random_spd(57, 0.3, 5), 0, capacity, ReferenceKind::mic);
-    check_lanes<1, LumpingIluRow>(random_spd(57, 0.3, 5), 0, capacity, ReferenceKind::mic);
-  }
+    for (const int capacity : {0, 24, 96}) check_lumping(generated(spec), 0, capacity);
+  for (const int capacity : {0, 96}) check_lumping(random_spd(57, 0.3, 5), 0, capacity);
 }
 
 TEST_F(IluLanes, RowsOfLAlone) {
@@ -139,8 +142,10 @@ TEST_F(IluLanes, RowsThatNeverLookUp) {
   for (const int capacity : {0, 12, 96}) {
     check_lanes<32, ShortIluRow>(general, 0, capacity, ReferenceKind::ilu);
     check_lanes<1, ShortIluRow>(general, 0, capacity, ReferenceKind::ilu);
-    check_lanes<8, ShortLumpingIluRow>(definite, 0, capacity, ReferenceKind::mic);
-    check_lanes<1, ShortLumpingIluRow>(definite, 0, capacity, ReferenceKind::mic);
+    for (const ReferenceKind kind : {ReferenceKind::mic_gustafsson, ReferenceKind::mic_robert}) {
+      check_lanes<8, ShortLumpingIluRow>(definite, 0, capacity, kind);
+      check_lanes<1, ShortLumpingIluRow>(definite, 0, capacity, kind);
+    }
     check_lanes<32, ShortIcRow>(definite, 0, capacity, ReferenceKind::ic);
     check_lanes<1, ShortIcRow>(definite, 0, capacity, ReferenceKind::ic);
   }
@@ -152,8 +157,7 @@ TEST_F(IluLanes, RowsThatMeetLongOnes) {
       SCOPED_TRACE(test.name);
       check_lanes<8, IluRow>(test.matrix, 0, capacity, ReferenceKind::ilu);
       check_lanes<1, IluRow>(test.matrix, 0, capacity, ReferenceKind::ilu);
-      check_lanes<8, LumpingIluRow>(test.matrix, 0, capacity, ReferenceKind::mic);
-      check_lanes<1, LumpingIluRow>(test.matrix, 0, capacity, ReferenceKind::mic);
+      check_lumping(test.matrix, 0, capacity);
       check_lanes<8, IcRow>(test.matrix, 0, capacity, ReferenceKind::ic);
       check_lanes<32, IcRow>(test.matrix, 0, capacity, ReferenceKind::ic);
       check_lanes<1, IcRow>(test.matrix, 0, capacity, ReferenceKind::ic);

@@ -3,6 +3,7 @@
 #include "testing/ilu_cases.hpp"
 #include "testing/one_thread.hpp"
 #include "testing/preconditioned_iterations.hpp"
+#include "testing/reference_eigenvalues.hpp"
 #include "testing/stars.hpp"
 
 #include <gmock/gmock.h>
@@ -13,6 +14,8 @@
 #include "core/concurrency.hpp"
 
 #include <limits>
+#include <map>
+#include <random>
 
 namespace prekond::testing {
 namespace {
@@ -34,9 +37,12 @@ Options unshifted(FactorSchedule schedule = FactorSchedule::automatic, int level
   return options;
 }
 
-IcOptions modified_ic(FactorSchedule schedule = FactorSchedule::automatic) {
-  auto options = unshifted<IcOptions>(schedule);
-  options.modified = true;
+constexpr IncompleteKind modified_kinds[] = {IncompleteKind::mic_gustafsson, IncompleteKind::mic_robert};
+
+IcOptions modified_ic(IncompleteKind kind, FactorSchedule schedule = FactorSchedule::automatic,
+                      int level = 0) {
+  auto options = unshifted<IcOptions>(schedule, level);
+  options.kind = kind;
   return options;
 }
 
@@ -79,7 +85,69 @@ TYPED_TEST(IluTest, IcEqualsTheSequentialOne) {
 TYPED_TEST(IluTest, MicEqualsTheSequentialOne) {
   for (const FactorSchedule schedule : {FactorSchedule::levels, FactorSchedule::sync_free})
     for (const Case& test : small_matrices())
-      check_factors<Ic, double, TypeParam>(test, modified_ic(schedule), 1e-11);
+      for (const IncompleteKind kind : modified_kinds)
+        for (const int level : {0, 1})
+          check_factors<Ic, double, TypeParam>(test, modified_ic(kind, schedule, level), 1e-11);
+  for (const char* spec : {"poisson3d:23", "elasticity3d:8", "circuit:48"})
+    check_factors<Ic, double, TypeParam>({spec, generated(spec)}, modified_ic(IncompleteKind::mic_robert),
+                                         1e-13);
+}
+
+/// B B^T + shift I, where B has `width` random entries a row: positive definite, with entries of both signs
+/// and without dominance.
+HostMatrix<double> sparse_gram(int n, int width, double shift, unsigned seed) {
+  std::mt19937_64 engine(seed);
+  const auto uniform = [&] { return static_cast<double>(engine() >> 11) * 0x1p-53; };
+  Dense b(n, std::vector<double>(n, 0)), a = b;
+  for (auto& row : b)
+    for (int k = 0; k < width; ++k) row[static_cast<int>(n * uniform())] = 2 * uniform() - 1;
+  for (int i = 0; i < n; ++i) {
+    for (int j = 0; j < n; ++j)
+      for (int k = 0; k < n; ++k) a[i][j] += b[i][k] * b[j][k];
+    a[i][i] += shift;
+  }
+  return sparse(a);
+}
+
+/// M - A of the scaled matrix, with eigenvalues in ascending order.
+std::vector<double> eigenvalues_of_error(const HostFactors<double>& f, const HostMatrix<double>& host) {
+  LongVector row_scale;
+  const auto rows = scaled_rows(host, row_scale);
+  const Dense product = product_of(f);
+  std::vector<std::vector<long double>> error(product.size());
+  for (std::size_t i = 0; i < product.size(); ++i) {
+    error[i].assign(product[i].begin(), product[i].end());
+    for (const auto& [j, value] : rows[i]) error[i][j] -= value;
+  }
+  return symmetric_eigenvalues(error);
+}
+
+TYPED_TEST(IluTest, RobertsExistsForEveryDefiniteMatrix) {
+  std::map<IncompleteKind, int> broken;
+  for (const unsigned seed : {1, 2, 3, 4, 5, 6})
+    for (const int n : {29, 53}) {
+      const auto host = sparse_gram(n, 3, 1e-3, seed);
+      const double least = symmetric_eigenvalues(host, true).front();
+      for (const int level : {0, 1}) {
+        SCOPED_TRACE("seed " + std::to_string(seed) + ", level " + std::to_string(level));
+        for (const IncompleteKind kind : {IncompleteKind::ic, IncompleteKind::mic_gustafsson}) {
+          Ic<double, TypeParam> other(modified_ic(kind, FactorSchedule::automatic, level));
+          other.numeric(TypeParam(), to_device<TypeParam>(host));
+          broken[kind] += other.report().breakdowns.count > 0 ? 1 : 0;
+        }
+        const auto options = modified_ic(IncompleteKind::mic_robert, FactorSchedule::automatic, level);
+        check_factors<Ic, double, TypeParam>({"gram", host}, options, 1e-11);
+        Ic<double, TypeParam> m(options);
+        const auto f = factored(m, host);
+        EXPECT_EQ(m.report().breakdowns.count, 0);
+        for (const double pivot : f.pivots) EXPECT_GE(1 / pivot, 0.999 * least);
+        const auto error = eigenvalues_of_error(f, host);
+        EXPECT_GE(error.front(), -1e-13 * error.back());
+        EXPECT_GT(error.back(), 0.01) << "nothing was dropped";
+      }
+    }
+  EXPECT_GE(broken[IncompleteKind::ic], 8);
+  EXPECT_GE(broken[IncompleteKind::mic_gustafsson], 8);
 }
 
 /// The other rows are looked up in the long ones, not the long ones in them.
@@ -88,7 +156,8 @@ TYPED_TEST(IluTest, RowsThatMeetLongOnesEqualTheSequentialOnes) {
     for (const Case& test : stars(331)) {
       check_factors<Ilu, double, TypeParam>(test, unshifted<IluOptions>(schedule), 1e-13);
       check_factors<Ic, double, TypeParam>(test, unshifted<IcOptions>(schedule), 1e-13);
-      check_factors<Ic, double, TypeParam>(test, modified_ic(schedule), 1e-12);
+      for (const IncompleteKind kind : modified_kinds)
+        check_factors<Ic, double, TypeParam>(test, modified_ic(kind, schedule), 1e-12);
     }
 }
 
@@ -118,13 +187,13 @@ TYPED_TEST(IluTest, TheProductIsTheMatrixOnThePattern) {
     }
 }
 
-TYPED_TEST(IluTest, MicKeepsTheSumsOfTheRows) {
+TYPED_TEST(IluTest, GustafssonsKeepsTheSumsOfTheRows) {
   auto scaled = generated("poisson2d:9");  // its diagonal is not constant
   for (int i = 0; i < 81; ++i)
     for (std::size_t k = scaled.row_ptrs[i]; k < scaled.row_ptrs[i + 1]; ++k)
       if (scaled.col_idxs[k] == i) scaled.values[k] += 10 * (i % 5);
   for (const auto& host : {generated("poisson3d:6"), generated("anisotropic2d:8"), scaled}) {
-    Ic<double, TypeParam> m(modified_ic());
+    Ic<double, TypeParam> m(modified_ic(IncompleteKind::mic_gustafsson));
     const auto f = factored(m, host);
     ASSERT_EQ(m.report().breakdowns.count, 0);
     const std::vector<double> ones(host.num_rows, 1);
@@ -147,7 +216,7 @@ TYPED_TEST(IluTest, MicKeepsTheSumsOfTheRows) {
 TYPED_TEST(IluTest, IcIsSymmetricToTheLastBit) {
   const auto host = generated("elasticity3d:3");
   const auto n = static_cast<std::size_t>(host.num_rows);
-  for (const char* name : {"ic0", "ick", "mic0"}) {
+  for (const char* name : {"ic0", "ick", "mic_gustafsson", "mic_robert"}) {
     const auto m = create_preconditioner<double, TypeParam>(name);
     m->numeric(TypeParam(), to_device<TypeParam>(host));
     EXPECT_TRUE(m->is_symmetric()) << name;
@@ -177,6 +246,12 @@ TYPED_TEST(IluTest, LevelsAndOneLaunchHaveTheSameBits) {
     EXPECT_TRUE(of(of_one_thread<TypeParam>(), FactorSchedule::levels) == levels);
     EXPECT_TRUE(of(of_one_thread<TypeParam>(), FactorSchedule::sync_free) == levels);
   }
+  const auto spd = random_spd(257, 0.03, 9);
+  const auto of_robert = [&](FactorSchedule schedule) {
+    Ic<double, TypeParam> m(modified_ic(IncompleteKind::mic_robert, schedule, 1));
+    return factored(m, spd);
+  };
+  EXPECT_TRUE(of_robert(FactorSchedule::sync_free) == of_robert(FactorSchedule::levels));
 }
 
 TYPED_TEST(IluTest, WideLevelsHaveLaunchesOfTheirOwn) {
@@ -256,7 +331,8 @@ TYPED_TEST(IluTest, PivotsThatBreakDownAreReplacedAndCounted) {
   for (const auto& host : {negative, zero, tiny}) {
     check_factors<Ilu, double, TypeParam>({"", host}, unshifted<IluOptions>(), 1e-13);
     check_factors<Ic, double, TypeParam>({"", host}, unshifted<IcOptions>(), 1e-13);
-    check_factors<Ic, double, TypeParam>({"", host}, modified_ic(), 1e-13);
+    for (const IncompleteKind kind : modified_kinds)
+      check_factors<Ic, double, TypeParam>({"", host}, modified_ic(kind), 1e-13);
   }
   Ic<double, TypeParam> m(unshifted<IcOptions>());
   m.numeric(TypeParam(), to_device<TypeParam>(negative));
@@ -382,7 +458,7 @@ TYPED_TEST(IluTest, NarrowLevelsAreLeftToOneThreadOfTwo) {
 }
 
 TYPED_TEST(IluTest, SaysWhatItIs) {
-  for (const char* name : {"ilu0", "iluk", "ic0", "ick", "mic0"}) {
+  for (const char* name : {"ilu0", "iluk", "ic0", "ick", "mic_gustafsson", "mic_robert"}) {
     const auto m = create_preconditioner<double, TypeParam>(name);
     EXPECT_EQ(m->name(), name);
     const bool spd = name[1] == 'c' || name[1] == 'i';
@@ -399,6 +475,7 @@ TYPED_TEST(IluTest, SaysWhatItIs) {
     EXPECT_GT(report.bytes, 8 * report.nnz);
   }
   EXPECT_THROW((create_preconditioner<double, TypeParam>("ilu0", {{"shift", -1.0}})), OptionError);
+  EXPECT_THROW((Ic<double, TypeParam>(modified_ic(IncompleteKind::ilu))), OptionError);
 }
 
 }  // namespace

@@ -241,8 +241,13 @@ HostMatrix<double> with_zero(bool upper, bool mirrored, double value = 0) {
 TYPED_TEST(WeakDiagonalTest, AZeroOfOneTriangleIsMirrored) {
   const TypeParam space;
   const std::vector<std::pair<std::string, OptionMap>> methods = {
-      {"ic0", {}},    {"ick", {}}, {"mic0", {}},
-      {"par_ic", {}}, {"ict", {}}, {"multicolor_ilu0", {{"kind", std::string("ic")}}}};
+      {"ic0", {}},
+      {"ick", {}},
+      {"mic_gustafsson", {}},
+      {"mic_robert", {}},
+      {"par_ic", {}},
+      {"ict", {}},
+      {"multicolor_ilu0", {{"kind", std::string("ic")}}}};
   for (const auto& [name, options] : methods)
     for (const bool upper : {true, false}) {
       SCOPED_TRACE(name + (upper ? ", upper" : ", lower"));

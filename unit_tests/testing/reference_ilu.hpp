@@ -51,7 +51,7 @@ ReferenceFill reference_fill(const HostMatrix<Scalar>& a, int level) {
   return fill;
 }
 
-enum class ReferenceKind { ilu, ic, mic };
+enum class ReferenceKind { ilu, ic, mic_gustafsson, mic_robert };
 
 /// (I + L) D (I + U) of R A C, whose diagonal is 1, with r_i = sign(a_ii) / sqrt|a_ii|, c_i = |r_i|. A row
 /// without a diagonal entry has its largest entry in its place, with the sign of -sum_j a_ij a_ji / a_jj; one
@@ -91,11 +91,12 @@ std::vector<std::map<int, long double>> scaled_rows(const HostMatrix<Scalar>& a,
   return rows;
 }
 
-/// The pivot has to be above `floor`: else the row keeps nothing but 1 on the diagonal.
-inline void end_row(ReferenceIlu& f, int i, long double pivot, bool positive, long double floor) {
+/// The pivot has to be above `floor`: else the row keeps nothing but 1 on the diagonal. \returns whether it
+/// is
+inline bool end_row(ReferenceIlu& f, int i, long double pivot, bool positive, long double floor) {
   if ((positive ? pivot : std::abs(pivot)) > floor) {
     f.pivots[i] = pivot;
-    return;
+    return true;
   }
   if (f.first_replaced < 0) {
     f.first_replaced = i;
@@ -105,6 +106,7 @@ inline void end_row(ReferenceIlu& f, int i, long double pivot, bool positive, lo
   f.pivots[i] = 1;
   f.lower[i].clear();
   f.upper[i].clear();
+  return false;
 }
 
 inline void mirror_lower(ReferenceIlu& f) {
@@ -113,18 +115,57 @@ inline void mirror_lower(ReferenceIlu& f) {
     for (const auto& [j, value] : f.lower[i]) f.upper[j][i] = value;
 }
 
-/// Entries off the pattern go to the diagonal for kind `mic`, so that the sums of the rows of the matrix
-/// before it was scaled are kept, and U is L^T in the end.
+/// Robert's factorisation, step by step: an update f of a pair of rows (i, j) off the pattern is added to the
+/// diagonals of both as |f|.
 template <class Scalar>
-ReferenceIlu reference_ilu(const HostMatrix<Scalar>& a, int level, ReferenceKind kind, double shift = 0) {
+ReferenceIlu reference_robert(const HostMatrix<Scalar>& a, const ReferenceFill& fill, double shift,
+                              long double floor) {
   const int n = static_cast<int>(a.num_rows);
-  const ReferenceFill fill = reference_fill(a, level);
   ReferenceIlu f;
   const auto rows = scaled_rows(a, f.row_scale);
   f.lower.resize(n);
   f.upper.resize(n);
   f.pivots.resize(n);
+  std::vector<std::map<int, long double>> w(n);  // lower triangles
+  for (int i = 0; i < n; ++i) {
+    for (const int j : fill.lower[i]) w[i][j] = rows[i].count(j) ? rows[i].at(j) : 0.0L;
+    w[i][i] = 1 + static_cast<long double>(shift);
+  }
+  for (int k = 0; k < n; ++k) {
+    const bool keeps = end_row(f, k, w[k][k], true, floor);
+    for (const int i : fill.upper[k]) {
+      f.lower[i][k] = w[i][k] / f.pivots[k];
+      if (!keeps) continue;
+      w[i][i] -= f.lower[i][k] * w[i][k];
+      for (const int j : fill.upper[k]) {
+        if (j >= i) break;
+        const long double step = f.lower[i][k] * w[j][k];
+        if (w[i].count(j)) {
+          w[i][j] -= step;
+        } else {
+          w[i][i] += std::abs(step);
+          w[j][j] += std::abs(step);
+        }
+      }
+    }
+  }
+  mirror_lower(f);
+  return f;
+}
+
+/// Entries off the pattern go to the diagonal for kind `mic_gustafsson`, so that the sums of the rows of the
+/// matrix before it was scaled are kept, and U is L^T in the end.
+template <class Scalar>
+ReferenceIlu reference_ilu(const HostMatrix<Scalar>& a, int level, ReferenceKind kind, double shift = 0) {
+  const int n = static_cast<int>(a.num_rows);
+  const ReferenceFill fill = reference_fill(a, level);
   const long double floor = std::sqrt(static_cast<double>(std::numeric_limits<Scalar>::epsilon()));
+  if (kind == ReferenceKind::mic_robert) return reference_robert(a, fill, shift, floor);
+  ReferenceIlu f;
+  const auto rows = scaled_rows(a, f.row_scale);
+  f.lower.resize(n);
+  f.upper.resize(n);
+  f.pivots.resize(n);
   for (int i = 0; i < n; ++i) {
     std::map<int, long double> w;
     const auto entry = [&](int j) { return rows[i].count(j) ? rows[i].at(j) : 0.0L; };
@@ -145,7 +186,7 @@ ReferenceIlu reference_ilu(const HostMatrix<Scalar>& a, int level, ReferenceKind
         const long double step = l * f.pivots[k] * u;
         if (w.count(j))
           w[j] -= step;
-        else if (kind == ReferenceKind::mic)
+        else if (kind == ReferenceKind::mic_gustafsson)
           w[i] -= step * std::abs(f.row_scale[i] / f.row_scale[j]);
       }
     }

@@ -3,6 +3,9 @@
 #pragma once
 #include "testing/spd_matrices.hpp"
 
+#include <prekond/precond/incomplete_options.hpp>
+
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -37,16 +40,31 @@ inline HostMatrix<double> star(int n, const std::vector<int>& hubs) {
   return a;
 }
 
-/// The pivot of row i of an incomplete factorisation of star(n, {hub}). `modified`: the fill in a row after
-/// the hub's, of -a_ih a_hj / d_h for all j > h, is added to its diagonal.
-inline double pivot_of_star(int n, int hub, int i, bool modified = false) {
+/// The pivot of row i of an incomplete factorisation of star(n, {hub}). The fill in a row after the hub's, of
+/// -a_ih a_hj / d_h for all j > h, is added to its diagonal by Gustafsson, and its size in the scaled matrix
+/// by Robert.
+inline double pivot_of_star(int n, int hub, int i, IncompleteKind kind = IncompleteKind::ic) {
   const auto off = [&](int k) { return -1.0 / (2 + (hub + k) % 5); };
   const auto diagonal = [](int k) { return 4.0 + k % 3; };
-  double of_hub = n, after = 0;
+  double of_hub = n, after = 0, sizes = 0;
   for (int k = 0; k < hub; ++k) of_hub -= off(k) * off(k) / diagonal(k);
-  for (int j = hub + 1; j < n; ++j) after += off(j);
+  for (int j = hub + 1; j < n; ++j) {
+    after += off(j);
+    if (j != i) sizes += -off(j) * std::sqrt(diagonal(i) / diagonal(j));
+  }
   if (i == hub) return of_hub;
-  return i < hub ? diagonal(i) : diagonal(i) - off(i) / of_hub * (modified ? after : off(i));
+  if (i < hub) return diagonal(i);
+  if (kind == IncompleteKind::mic_gustafsson) return diagonal(i) - off(i) / of_hub * after;
+  const double exact = diagonal(i) - off(i) * off(i) / of_hub;
+  return kind == IncompleteKind::mic_robert ? exact - off(i) / of_hub * sizes : exact;
+}
+
+/// The same with a third of the entries off the diagonal positive; of one hub it is as definite as before.
+inline HostMatrix<double> of_both_signs(HostMatrix<double> a) {
+  for (int i = 0; i < static_cast<int>(a.num_rows); ++i)
+    for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k)
+      if (a.col_idxs[k] != i && (i + a.col_idxs[k]) % 3 == 0) a.values[k] = -a.values[k];
+  return a;
 }
 
 /// With one hub, first, last, in the middle, and with several.
@@ -55,6 +73,7 @@ inline std::vector<Case> stars(int n) {
   for (const std::vector<int>& hubs :
        {std::vector<int>{0}, {n - 1}, {n / 2}, {0, n / 3, n / 2, n - 2}, {1, 2, n - 1}})
     cases.push_back({"star " + std::to_string(cases.size()), star(n, hubs)});
+  cases.push_back({"star of both signs", of_both_signs(star(n, {n / 3}))});
   return cases;
 }
 

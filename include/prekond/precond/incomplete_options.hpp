@@ -16,10 +16,11 @@
 namespace prekond {
 
 /// L D U of a general matrix; L D L^T of a symmetric positive definite one; L D L^T whose dropped entries are
-/// added to the diagonal.
-enum class IncompleteKind { ilu, ic, mic };
+/// added to the diagonal, so that row sums are kept (Gustafsson), or so that it exists for every such matrix
+/// (Robert).
+enum class IncompleteKind { ilu, ic, mic_gustafsson, mic_robert };
 
-/// The two kinds that options let choose between.
+/// The two kinds that every method lets choose between.
 inline std::vector<std::pair<std::string, IncompleteKind>> incomplete_kinds() {
   return {{"ilu", IncompleteKind::ilu}, {"ic", IncompleteKind::ic}};
 }

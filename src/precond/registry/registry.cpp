@@ -63,9 +63,17 @@ Methods<Scalar, Space> single_methods() {
     entries.push_back(registry_entry<Base, Ic<Scalar, Space>>());
     entries.push_back(registry_alias<Base, Ic<Scalar, Space>>(
         "ick", "IC(k), by default IC(1): incomplete L D L^T with fill up to level k", {{"level", 1}}));
-    entries.push_back(registry_alias<Base, Ic<Scalar, Space>>(
-        "mic0", "MIC(0): IC(0) whose dropped entries are added to the diagonal, so that row sums are kept",
-        {{"modified", true}}));
+    entries.push_back(
+        registry_alias<Base, Ic<Scalar, Space>>("mic_gustafsson",
+                                                "MIC(k), by default MIC(0): IC whose dropped entries are "
+                                                "added to the diagonal, so that row sums are kept",
+                                                {{"kind", std::string("mic_gustafsson")}}));
+    entries.push_back(
+        registry_alias<Base, Ic<Scalar, Space>>("mic_robert",
+                                                "MIC(k), by default MIC(0): IC whose dropped entries are "
+                                                "added to the diagonal in size, so that it exists "
+                                                "for every symmetric positive definite matrix",
+                                                {{"kind", std::string("mic_robert")}}));
     entries.push_back(registry_entry<Base, ParIlu<Scalar, Space>>());
     entries.push_back(registry_alias<Base, ParIlu<Scalar, Space>>(
         "par_ic", "ParIC: incomplete L D L^T on the pattern of IC(k), by sweeps over all entries at once",

@@ -28,8 +28,10 @@ class FactorSolves;
 ///
 ///   of kind `ilu`: (M)_ij = a_ij for all (i, j) of S and the diagonal;
 ///   of kind `ic`: the same with U = L^T, from A's lower triangle;
-///   of kind `mic`: U = L^T and M e = A e for e = (1, ..., 1)^T: what falls off S in a row, w_ik u_kj, is
-///   added to its diagonal. The sums are those of the rank's own columns.
+///   of kind `mic_gustafsson`: U = L^T and M e = A e for e = (1, ..., 1)^T: what falls off S in a row, w_ik
+///   u_kj, is added to its diagonal. The sums are those of the rank's own columns.
+///   of kind `mic_robert`: U = L^T and M - A is positive semidefinite: |w_ik u_kj| is added to the diagonal
+///   of the scaled matrix, of row i and of row j (see Ic).
 ///
 /// A is scaled from both sides to the unit diagonal, R A C with r_i = sign(a_ii) / sqrt|a_ii| and c_i =
 /// |r_i|: that changes nothing except rounding, pivots are relative to the diagonal, and factors of
@@ -45,9 +47,9 @@ class FactorSolves;
 /// more in one launch; what the two solves keep. Numeric holds the factors and, once more, U's values (L's,
 /// for `ic`). Columns >= num_rows (of other ranks) are skipped. For real scalars. Breakdown: a row whose
 /// pivot PivotPolicy refuses, that is, which is not above the root of the precision's epsilon times its
-/// diagonal entry (in size for `ilu`, with sign for `ic` and `mic`), or with an entry of U, or of L over the
+/// diagonal entry (in size for `ilu`, with sign for the other kinds), or with an entry of U, or of L over the
 /// least pivot that is accepted, that is not finite, loses all of L and U except the diagonal, a_ii; of
-/// `ic` and `mic` its row of L. Where no `shift` is given A + alpha diag(A) is then factored, with alpha =
+/// the other kinds its row of L. Where no `shift` is given A + alpha diag(A) is then factored, with alpha =
 /// 0.001, 0.01, 0.1, 1 in turn, until no pivot breaks down; else the one with the fewest breakdowns is kept,
 /// of equal ones the first. The report's notes have each try, and the counted breakdowns are those of the try
 /// that is kept, the first with its pivot relative to the diagonal entry. Source: Saad, Iterative Methods for

@@ -83,11 +83,8 @@ struct IluRowOf : FactorRow<Scalar, Space, LaneGroup, lumps, looks_up> {
       if (at == end) break;
       if (finished.col_idxs(at) != col) continue;
       const Scalar step = w * others.read(finished.values(at));
-      if (col != i)
-        entries.subtract(e, step);
-      else if (!lumps)
-        lost += step;
-      if (lumps && col != i) lost -= this->lumped(step, i, col);
+      if (col != i) entries.subtract(e, step);
+      lost += (col == i ? step : Scalar(0)) - (lumps ? this->lumped(step, i, col) : Scalar(0));
     }
     return lost;
   }
@@ -254,7 +251,7 @@ struct IluRowOf : FactorRow<Scalar, Space, LaneGroup, lumps, looks_up> {
 
 template <class Scalar, class Space, class LaneGroup>
 struct IluRow : IluRowOf<Scalar, Space, LaneGroup, false, true> {};
-/// Adds what is not in the pattern, w_ik u_kj, to the diagonal.
+/// Adds what is not in the pattern, w_ik u_kj, to the diagonal, see FactorRow::lumped.
 template <class Scalar, class Space, class LaneGroup>
 struct LumpingIluRow : IluRowOf<Scalar, Space, LaneGroup, true, true> {};
 

@@ -13,7 +13,7 @@ Ilu<Scalar, Space>::Ilu(const IluOptions& options)
 
 template <class Scalar, class Space>
 Ic<Scalar, Space>::Ic(const IcOptions& options)
-    : IncompleteFactorization<Scalar, Space>(options.kind(), resolved(options)), m_options(options) {}
+    : IncompleteFactorization<Scalar, Space>(options.kind, resolved(options)), m_options(options) {}
 
 #define PREKOND_ILU_METHODS(Scalar, Space) \
   template class Ilu<Scalar, Space>;       \

@@ -13,6 +13,10 @@
 namespace prekond::impl::ilu {
 namespace {
 
+bool lumps(IncompleteKind kind) {
+  return kind == IncompleteKind::mic_gustafsson || kind == IncompleteKind::mic_robert;
+}
+
 /// A factorisation in progress.
 template <class Scalar, class Space>
 struct FactorTask {
@@ -23,7 +27,7 @@ struct FactorTask {
   double alpha;
   Vector<BreakdownCounter, Space> outcome;
   Vector<Scalar, Space> finished;  ///< values of U, for `ic` of L
-  Vector<Scalar, Space> row_sums;  ///< of `mic`
+  Vector<Scalar, Space> row_sums;  ///< of both kinds of MIC
 
   template <class Row>
   Row row() const {
@@ -37,6 +41,7 @@ struct FactorTask {
     row.diagonal = static_cast<Scalar>(1 + alpha);
     row.positive = kind != IncompleteKind::ilu;
     row.row_scale = factors.row_scale;
+    row.by_size = kind == IncompleteKind::mic_robert;
     row.row_sums = row_sums;
     return row;
   }
@@ -85,7 +90,8 @@ bool launch_rows(const Space& space, const FactorTask<Scalar, Space>& task, Fact
     switch (task.kind) {
       case IncompleteKind::ic:
         return run_row(std::type_identity<IcRowOf<Scalar, Space, LaneGroup, looks_up>>());
-      case IncompleteKind::mic:
+      case IncompleteKind::mic_gustafsson:
+      case IncompleteKind::mic_robert:
         return run_row(std::type_identity<IluRowOf<Scalar, Space, LaneGroup, true, looks_up>>());
       default:
         return run_row(std::type_identity<IluRowOf<Scalar, Space, LaneGroup, false, looks_up>>());
@@ -136,8 +142,8 @@ Factors<Scalar, Space> factor(const Space& space, const CsrView<Scalar, Space>& 
     factors.pivots = allocate<Vector<Scalar, Space>>(space, "prekond::ilu::pivots", a.num_rows);
     const auto finished = allocate<Vector<Scalar, Space>>(space, "prekond::ilu::finished",
                                                           (is_ic ? pattern.lower : pattern.upper).nnz());
-    const auto row_sums = allocate<Vector<Scalar, Space>>(space, "prekond::ilu::row_sums",
-                                                          kind == IncompleteKind::mic ? a.num_rows : 0);
+    const auto row_sums =
+        allocate<Vector<Scalar, Space>>(space, "prekond::ilu::row_sums", lumps(kind) ? a.num_rows : 0);
     const auto counter = make_breakdown_counter(space, "prekond::ilu::breakdowns");
     outcome.stalled = launch_rows<Scalar, Space>(
         space, {pattern, schedule, factors, kind, alpha, counter, finished, row_sums}, how);

@@ -45,8 +45,8 @@ struct FactorTuning {
 /// The base of all kinds of rows: the row in work, the rows of the factors before it, and the end of a row.
 /// A row is worked on in scratch, if it has room there and lanes keep registers, or in place, where it is
 /// stored. In scratch a lane reads values of other rows several at a time, which matters on a device; a host
-/// works in place. With `lumps`, entries outside of the pattern are added to the diagonal. Without `looks_up`
-/// no finished row is long: kernels that never look up a row take fewer registers.
+/// works in place. With `lumps`, entries outside of the pattern are added to the diagonal, see lumped().
+/// Without `looks_up` no finished row is long: kernels that never look up a row take fewer registers.
 template <class Scalar, class Space, class LaneGroup, bool lumps, bool looks_up>
 struct FactorRow {
   using scalar_type = Scalar;
@@ -63,23 +63,26 @@ struct FactorRow {
   PackedVector<BreakdownCounter> outcome;
   Scalar diagonal = 1;                   ///< of the matrix
   bool positive = false;                 ///< pivots have to be
-  PackedVector<const Scalar> row_scale;  ///< of `lumps`: R's diagonal, see lumped()
-  PackedVector<Scalar> row_sums;         ///< of `lumps`: sum_j u_ij / |r_j| of long rows that are done
+  bool by_size = false;                  ///< `lumps` by size: with both rows' part, no pivot breaks down
+  PackedVector<const Scalar> row_scale;  ///< of `lumps`, unless by size: R's diagonal
+  PackedVector<Scalar> row_sums;  ///< of `lumps`, of long rows that are done: sum_j |u_ij|, or u_ij / |r_j|
 
   /// Whether the columns of the row in work, of which `own` are left, are looked up in a row of this length.
   KOKKOS_FORCEINLINE_FUNCTION static constexpr bool searches(int length, int own) {
     return looks_up && FactorTuning::searches(length, own);
   }
 
-  /// The part of an entry of the scaled matrix in column `col` that is added to the diagonal, so that the row
-  /// sums of the matrix itself are kept.
+  /// The part of an entry of the scaled matrix in column `col`, outside of the pattern, that is taken from
+  /// the diagonal: so that the row sums of the matrix itself are kept, or minus its size. Row `col` meets it
+  /// too.
   KOKKOS_FUNCTION Scalar lumped(Scalar entry, std::int64_t i, int col) const {
-    return entry * (Kokkos::abs(row_scale(i)) / Kokkos::abs(row_scale(col)));
+    return by_size ? -Kokkos::abs(entry) : entry * (Kokkos::abs(row_scale(i)) / Kokkos::abs(row_scale(col)));
   }
 
-  /// All that w U_row adds to the diagonal of row i, if no column of row i is in it.
+  /// All that w U_row takes from the diagonal of row i, if no column of row i is in it.
   KOKKOS_FUNCTION Scalar lumped_row(Scalar w, std::int64_t i, int row, const auto& others) const {
-    return w * others.read(row_sums(row)) * Kokkos::abs(row_scale(i));
+    const Scalar sum = others.read(row_sums(row));
+    return by_size ? -Kokkos::abs(w) * sum : w * sum * Kokkos::abs(row_scale(i));
   }
   /// Keeps the row sum of U's row i, value_of(k) being its k-th entry.
   KOKKOS_FUNCTION void sum_row(const LaneGroup& lane_group, std::int64_t i, const auto& value_of) const {
@@ -89,7 +92,8 @@ struct FactorRow {
     const Scalar sum = lane_group.template sum<Scalar>([&](int lane) {
       Scalar mine = 0;
       for (int k = lane; k < length; k += lane_group.size())
-        mine += value_of(k) / Kokkos::abs(row_scale(finished.col_idxs(first + k)));
+        mine += by_size ? Kokkos::abs(value_of(k))
+                        : value_of(k) / Kokkos::abs(row_scale(finished.col_idxs(first + k)));
       return mine;
     });
     lane_group.once([&] { finish(row_sums(i), sum); });
