@@ -117,7 +117,8 @@ struct SolveSystem {
 
   /// The pieces after the method's vectors.
   static constexpr int num_vectors = Method::num_vectors(Precond::is_pointwise, Precond::is_identity);
-  static constexpr int x_piece = num_vectors, values_piece = num_vectors + 1, work_piece = num_vectors + 2;
+  static constexpr int x_piece = num_vectors, values_piece = num_vectors + 1, work_piece = num_vectors + 2,
+                       best_piece = num_vectors + 3;  ///< the last one where x is not in scratch
 
   template <class LaneGroup>
   KOKKOS_FUNCTION void operator()(const LaneGroup& lane_group, std::int64_t s,
@@ -132,14 +133,16 @@ struct SolveSystem {
         static_cast<double>(Kokkos::Experimental::norm_min_v<Real> / Kokkos::Experimental::epsilon_v<Real>);
     if (!(bb >= least && bb <= most)) return end_at_once(lane_group, a.num_rows, b_s, x[s], log, s);
     StoppingState<Scalar> stopping(criteria, s, Kokkos::sqrt(bb));
+    // One of the two is x[s]: x in scratch leaves that for the best one.
     const bool own_x = memory.layout.is_in_scratch(x_piece);
-    Scalar* x_s = own_x ? memory.piece(x_piece) : x[s];
-    if (own_x) for_elements(lane_group, a.num_rows, [&](int i) { x_s[i] = x[s][i]; });
+    Scalar* const other_x = memory.piece(own_x ? x_piece : best_piece);
+    Scalar *x_s = own_x ? other_x : x[s], *best = own_x ? x[s] : other_x;
+    for_elements(lane_group, a.num_rows, [&](int i) { other_x[i] = x[s][i]; });
     int replaced = 0;
     const Scalar* values = values_of(lane_group, a, s, memory, replaced);
     const SolveContext<Scalar, LaneGroup, decltype(a), Precond, Log> context{
-        lane_group, a,      preconditioner,          values, x_s, memory, stopping, log, s, b_s,
-        settings,   shadow, memory.piece(work_piece)};
+        lane_group, a,      preconditioner,           values, x_s, memory, stopping, log, s, b_s,
+        settings,   shadow, memory.piece(work_piece), best};
     bool again = true;
     while (again) {
       context.residual(memory.piece(Method::residual));
@@ -148,7 +151,8 @@ struct SolveSystem {
       again = stopping.starts_again(residual_norm(lane_group, a, b_s, x_s, memory.piece(Method::spare)),
                                     Method::restarts);
     }
-    if (own_x) for_elements(lane_group, a.num_rows, [&](int i) { x[s][i] = x_s[i]; });
+    const bool back = stopping.goes_back();
+    if (own_x != back) for_elements(lane_group, a.num_rows, [&](int i) { x[s][i] = other_x[i]; });
     const double relative = stopping.relative_residual();
     log.end(lane_group, s, stopping.iterations(), Kokkos::isfinite(relative) ? relative : infinity(),
             stopping.reason(), replaced);

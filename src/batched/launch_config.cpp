@@ -64,6 +64,8 @@ LaunchConfig make_launch_config(const BatchedOptions& options, const LaunchSizes
   config.layout = make_scratch_layout(sizes.pieces, capacity, sizes.elsewhere);
   config.scratch_bytes = config.layout.scratch_length * sizes.scalar_bytes * config.systems_per_team;
   config.is_dynamic = sizes.host || config.layout.spilled_length > 0;
+  if (sizes.copied >= 0 && !config.layout.is_in_scratch(sizes.copied))
+    append_spilled(config.layout, static_cast<int>(sizes.pieces.size()), sizes.pieces[sizes.copied]);
   config.workers = sizes.num_systems;
   if (!config.is_dynamic) return config;
   const std::int64_t lanes_of_system =

@@ -30,6 +30,9 @@ inline constexpr std::int64_t piece_alignment = 4;
 ScratchLayout make_scratch_layout(const std::vector<std::int64_t>& lengths, std::int64_t capacity,
                                   unsigned elsewhere = 0);
 
+/// Adds piece `k` to the workspace. \throws std::logic_error for more than most_pieces pieces
+void append_spilled(ScratchLayout& layout, int k, std::int64_t length);
+
 /// The pieces of one system.
 template <class Scalar>
 struct SystemMemory {

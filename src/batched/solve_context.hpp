@@ -68,6 +68,7 @@ struct SolveContext {
   const MethodSettings& settings;
   const Scalar* shadow;  ///< IDR's shadow vectors of the first attempt, then those of the second
   Scalar* precond_work;  ///< working memory of an application of the preconditioner
+  Scalar* best;          ///< x of the least residual that a cycle began with, at first the initial one
 
   KOKKOS_FORCEINLINE_FUNCTION int size() const { return a.num_rows; }
   KOKKOS_FORCEINLINE_FUNCTION Scalar* vector(int k) const { return memory.piece(k); }
@@ -93,9 +94,16 @@ struct SolveContext {
   /// r = b - A x
   KOKKOS_FORCEINLINE_FUNCTION void residual(Scalar* r) const { make_residual(lane_group, a, b, x, r); }
 
+  /// At the beginning of a cycle or of a restart, where ||r||^2 is that of b - A x.
+  KOKKOS_FORCEINLINE_FUNCTION void keep_best(real_type_t<Scalar> rr) const {
+    if (!stopping.is_best(Kokkos::sqrt(static_cast<double>(rr))) || stopping.iterations() == 0) return;
+    for_elements(lane_group, size(), [&](int i) { best[i] = x[i]; });
+  }
+
   /// The stopping test, and an entry of the log.
   KOKKOS_FORCEINLINE_FUNCTION bool goes_on(real_type_t<Scalar> rr, bool finite,
                                            StopReason breakdown = stopping::no_breakdown) const {
+    if (stopping.begins()) keep_best(rr);
     const bool on = stopping.judge(rr, finite, breakdown);
     log.iteration(lane_group, system, stopping.iterations(), stopping.norm_r());
     return on;

@@ -109,9 +109,11 @@ class SolverImpl {
     if constexpr (requires { preconditioner.apply_length(); })
       work = std::max(work, preconditioner.apply_length());
     sizes.pieces.push_back(work);
+    sizes.copied = vectors;
     solve_config = make_launch_config(options, sizes);
     sizes.pieces = {preconditioner.work_length(groups)};
     sizes.elsewhere = 0;
+    sizes.copied = -1;
     generate_config = make_launch_config(options, sizes);
     allocate_workspace(space, keeps ? preconditioner.values_length() : -1);
     if (Method::kind == BatchedMethod::idr) allocate_shadow_vectors(space, sizes);

@@ -29,6 +29,22 @@ class StoppingState {
   }
 
   KOKKOS_FUNCTION void begin_cycle() { m_begins = true; }
+  KOKKOS_FUNCTION bool begins() const { return m_begins; }
+
+  /// Whether no ||b - A x|| before was as small as this one.
+  KOKKOS_FUNCTION bool is_best(double true_norm) {
+    if (!(true_norm < m_best_norm)) return false;
+    m_best_norm = true_norm;
+    return true;
+  }
+  /// Whether the best x is better than the last one, which has not converged; it is the result then.
+  KOKKOS_FUNCTION bool goes_back() {
+    if (converged(m_reason) || m_iterations == 0 || !(m_best_norm < m_true_norm)) return false;
+    m_true_norm = m_best_norm;
+    return true;
+  }
+  /// Ends a cycle as one whose residual has converged by its own account.
+  KOKKOS_FUNCTION void claim() { m_reason = StopReason::rtol; }
 
   /// Takes ||r||^2 as the method knows it; returns whether the method goes on.
   KOKKOS_FUNCTION bool judge(Real rr, bool finite, StopReason breakdown = stopping::no_breakdown) {
@@ -71,6 +87,7 @@ class StoppingState {
   stopping::Threshold m_threshold;
   stopping::CycleBounds m_bounds;
   double m_norm_b, m_target, m_norm_r = 0, m_true_norm = 0, m_last_claim = 0;
+  double m_best_norm = Kokkos::Experimental::infinity_v<double>;
   StopReason m_reason = StopReason::max_iters;
   int m_iterations = 0, m_max_iters, m_false_claims = 0, m_breakdowns = 0;
   bool m_begins = true;

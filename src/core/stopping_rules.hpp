@@ -106,6 +106,28 @@ KOKKOS_FORCEINLINE_FUNCTION bool goes_on_after_breakdown(int breakdowns, bool ha
   return has_more_iterations;
 }
 
+/// The account that GMRES keeps of its restarts, whose true residuals may stop falling above the target.
+class RestartAccount {
+ public:
+  /// Takes the true residual at a restart, and the one that the steps before it have left by their own
+  /// account; the `first` start begins the account. \returns whether the steps since the true residual last
+  /// fell by a tenth promised half of it, that is more than rounding errors allow: a false claim, although it
+  /// was above the target
+  KOKKOS_FORCEINLINE_FUNCTION bool is_false_claim(double norm_r, double claimed, bool first) {
+    m_promised *= m_restarted > 0 ? claimed / m_restarted : 1;
+    m_restarted = norm_r;
+    if (!first && norm_r > 0.9 * m_begun) return m_promised <= 0.5;
+    m_begun = norm_r;
+    m_promised = 1;
+    return false;
+  }
+
+ private:
+  double m_begun = 0;      ///< the residual at the last start that was a tenth below the one before
+  double m_promised = 1;   ///< the part of it that the steps since then have left, by their own account
+  double m_restarted = 0;  ///< the residual at the last start
+};
+
 /// Whether rho = (r^, r) of BiCGSTAB is zero but for rounding; `size` is ||r^|| ||r||.
 template <class Real>
 KOKKOS_FORCEINLINE_FUNCTION bool rho_vanishes(double rho, double size) {

@@ -239,18 +239,22 @@ void print_batch(const Json& report, const OptionMap& solver_options, const Opti
 }
 
 /// 4 where all that failed ran out of iterations, else 5.
-std::optional<Failure> failure_of_batch(const BatchedReport& result, const Json& failures) {
+std::optional<Failure> failure_of_batch(const BatchedReport& result, const Json& report) {
   const std::int64_t failed = result.num_systems - result.num_converged;
   if (failed == 0) return std::nullopt;
   const auto slow = result.reasons.find(StopReason::max_iters);
   const bool only_slow = slow != result.reasons.end() && slow->second == failed;
   constexpr std::size_t named = 3;
+  const Json& failures = report.at("batch").at("failures");
+  const std::string solver = report.at("solver").at("name"), precond = report.at("preconditioner").at("name");
   std::string text =
       text_of(failed, " of ", result.num_systems, " systems have no solution: ", ends_text(failures, named));
   if (failed > static_cast<std::int64_t>(named))
     text += text_of("; and ", failed - static_cast<std::int64_t>(named), " more");
   text += only_slow ? "; raise --max-iters, or choose a stronger --precond"
-                    : "; choose another --solver or --precond, or look at these systems with 'prekond solve'";
+                    : text_of("; choose ", solver == "gmres" ? "" : "--solver gmres, or ",
+                              "another --precond than ", precond,
+                              ", or look at these systems with 'prekond solve', which says more");
   return Failure(only_slow ? not_converged : breakdown, text);
 }
 

@@ -117,12 +117,32 @@ void print_solver(const Json& report, const MethodFacts& method) {
   print_line("total", seconds_text(report.at("total_seconds")));
 }
 
+/// A matrix that a solve failed with.
+struct Matrix {
+  std::int64_t num_rows;
+  bool is_complex;
+};
+
 /// Up to this number of rows a dense inverse of the whole matrix takes about a second.
 constexpr std::int64_t rows_of_dense_inverse = 1000;
 
+/// A preconditioner that is nearer to A's inverse than the method's. A complex matrix has fewer to choose
+/// from.
+std::string stronger_text(const MethodFacts& method, const Matrix& matrix) {
+  if (matrix.is_complex) return "another preconditioner ('prekond list preconditioners')";
+  if (matrix.num_rows <= rows_of_dense_inverse && method.precond_name != "block_jacobi")
+    return text_of("--precond block_jacobi -p block_size=", matrix.num_rows,
+                   ", the inverse of a matrix of this size");
+  if (method.precond_name == "ilut") return "a larger p and a smaller tau of ilut";
+  return "a denser factorisation, such as --precond ilut -p p=100 -p tau=1e-6";
+}
+
+std::string options_of_text(const MethodFacts& method) {
+  return text_of("other options of it ('prekond list preconditioners ", method.precond_name, "')");
+}
+
 /// A breakdown of a method that divides by products with A and M, in view of the matrix and of M.
-std::string blame_text(const MethodFacts& method, const SolveResult& result, std::int64_t num_rows,
-                       bool is_matched) {
+std::string blame_text(const MethodFacts& method, const SolveResult& result, const Matrix& matrix) {
   if (result.looks_singular)
     return "the matrix looks singular: ||A v|| is negligible compared with ||A|| ||v|| for a vector v; "
            "choose "
@@ -130,21 +150,21 @@ std::string blame_text(const MethodFacts& method, const SolveResult& result, std
   if (method.precond_name == "none")
     return "the matrix may be singular, at least where the right-hand side leads to; choose another "
            "right-hand side or --x0, or repair the matrix";
-  const std::string stronger = num_rows <= rows_of_dense_inverse
-                                   ? text_of("--precond block_jacobi -p block_size=", num_rows,
-                                             ", the inverse of a matrix of this size")
-                                   : "a denser factorisation, such as --precond ilut -p p=100 -p tau=1e-6";
-  return text_of(
-      "the preconditioner ", method.precond_name,
-      " may be singular or useless here, as the matrix itself does not look singular; choose other "
-      "options of it ('prekond list preconditioners ",
-      method.precond_name, "'), or ", stronger,
-      ", or --precond none, which shows whether the matrix is to blame");
+  return text_of("the preconditioner ", method.precond_name,
+                 " may be singular or useless here, as the matrix itself does not look singular; choose ",
+                 options_of_text(method), ", or ", stronger_text(method, matrix),
+                 ", or --precond none, which shows whether the matrix is to blame");
+}
+
+/// The next step where a method's recurrence fails, which GMRES has none of.
+std::string without_recurrence_text(const MethodFacts& method, const Matrix& matrix) {
+  const bool is_gmres = method.solver_name == "gmres" || method.solver_name == "fgmres";
+  return text_of("choose ", is_gmres ? "" : "--solver gmres, or ", stronger_text(method, matrix));
 }
 
 /// The end of the solver, and the cure.
 std::string failure_text(const MethodFacts& method, const Settings& settings, const SolveResult& result,
-                         std::int64_t num_rows) {
+                         const Matrix& matrix) {
   const std::string &solver = method.solver_name, reason = to_string(result.reason),
                     iterations = text_of(result.iterations, " iteration", result.iterations == 1 ? "" : "s"),
                     residual = format("relative residual %.2e", result.true_relative_residual),
@@ -159,20 +179,19 @@ std::string failure_text(const MethodFacts& method, const Settings& settings, co
           "): raise --max-iters, or choose a stronger preconditioner ('prekond list preconditioners')",
           singular);
     case StopReason::breakdown_not_spd:
-      return broke_down +
-             "): the matrix is not positive definite; choose a solver for other matrices, such as gmres or "
-             "bicgstab ('prekond list solvers')";
+      return text_of(broke_down, "): p . A p <= 0, so the matrix is not positive definite, with any ",
+                     "preconditioner in place of ", method.precond_name, "; choose --solver gmres with ",
+                     stronger_text(method, matrix));
     case StopReason::breakdown_preconditioner_not_spd:
-      return broke_down + "): " + method.precond_name +
-             " is not positive definite here; choose another preconditioner or other options";
+      return text_of(broke_down, "): r . M^-1 r <= 0, so the preconditioner ", method.precond_name,
+                     " is not positive definite here; choose ", options_of_text(method),
+                     ", or --solver gmres with ", stronger_text(method, matrix));
     case StopReason::breakdown_rho:
     case StopReason::breakdown_pivot:
     case StopReason::breakdown_omega:
-      return broke_down + ", " + residual +
-             "), also when it had started again; choose another solver, such as gmres ('prekond list "
-             "solvers'), "
-             "or another preconditioner" +
-             singular;
+      return text_of(broke_down, ", ", residual,
+                     "), also when it had started again, with the preconditioner ", method.precond_name, "; ",
+                     without_recurrence_text(method, matrix), singular);
     case StopReason::breakdown_singular:
       return solver + " ended after " + iterations + " (" + reason + ", " + residual +
              "): the matrix looks singular, ||A v|| is negligible compared with ||A|| ||v|| for a vector v, "
@@ -180,15 +199,14 @@ std::string failure_text(const MethodFacts& method, const Settings& settings, co
              "b is not in its range (or too far from it for rounding errors); repair the matrix, or take the "
              "part that A does not reach out of b";
     case StopReason::divergence:
-      return solver + " diverged (" + residual + " after " + iterations +
-             "): choose another solver or another preconditioner" + singular;
+      return solver + " diverged (" + residual + " after " + iterations + ") with the preconditioner " +
+             method.precond_name + ": " + without_recurrence_text(method, matrix) + singular;
     case StopReason::out_of_range:
       return solver + " ended after " + iterations + " (" + reason +
              "): entries of the solution are too large or too small for a double; scale the unknowns (the "
              "columns of the matrix) or the right-hand side";
     case StopReason::breakdown_arnoldi:
-      return broke_down + ", " + residual +
-             "): " + blame_text(method, result, num_rows, settings.match != "none");
+      return broke_down + ", " + residual + "): " + blame_text(method, result, matrix);
     case StopReason::stagnation:
       return solver + " stagnated after " + iterations + " (" + residual +
              "): rounding errors keep the true residual above the tolerance; raise --rtol, or scale the "
@@ -238,7 +256,9 @@ std::optional<Failure> failure_of_solve(const MethodFacts& method, const Setting
                                         const SolveResult& result, const Json& report,
                                         const std::string& advice) {
   if (result.converged) return std::nullopt;
-  std::string text = failure_text(method, settings, result, report.at("matrix").at("rows"));
+  std::string text =
+      failure_text(method, settings, result,
+                   {report.at("matrix").at("rows"), report.at("matrix").at("field") == "complex"});
   if (!advice.empty()) text += "; rows broke down in the setup: " + advice;
   return Failure(exit_code(result, 0), text);
 }

@@ -39,9 +39,7 @@ class GmresIteration : public KrylovIteration<Scalar, Space> {
     std::vector<NewtonStep<Number>> newton;  ///< for the s-step form, once there are Ritz values
     int newton_exponent = 0;                 ///< the operator's exponent when `newton` was computed
     double norm_r = 0, reduction = 1;        ///< after the last step
-    double begun = 0;      ///< the residual at the last start that was a tenth below the one before
-    double promised = 1;   ///< the part of it that the steps since then have left, by their own account
-    double restarted = 0;  ///< the residual at the last start
+    stopping::RestartAccount account = {};
   };
 
  public:
@@ -158,16 +156,12 @@ class GmresIteration : public KrylovIteration<Scalar, Space> {
                                m_scalars.now(norm_group(), c).data());
   }
 
-  /// Whether the steps since the residual last fell by a tenth promised half of it, that is more than
-  /// rounding errors allow: a false claim, although it was above the target.
+  /// \returns whether the restart shows a false claim, see RestartAccount.
   bool note_start(Arnoldi& arnoldi, double norm_r, bool first) const {
-    arnoldi.promised *= arnoldi.restarted > 0 ? arnoldi.norm_r / arnoldi.restarted : 1;
+    const bool is_false = arnoldi.account.is_false_claim(norm_r, arnoldi.norm_r, first);
     arnoldi.least_squares.start(norm_r, this->operator_exponent());
-    arnoldi.norm_r = arnoldi.restarted = norm_r;
-    if (!first && norm_r > 0.9 * arnoldi.begun) return arnoldi.promised <= 0.5;
-    arnoldi.begun = norm_r;
-    arnoldi.promised = 1;
-    return false;
+    arnoldi.norm_r = norm_r;
+    return is_false;
   }
 
   /// Step j with classical Gram-Schmidt twice; w becomes v_{j+1}, and the last sum of a projection is (w, w).

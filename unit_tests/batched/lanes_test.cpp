@@ -60,6 +60,7 @@ struct OneSolve {
     lengths.push_back(a.num_rows);
     lengths.push_back(preconditioner.values_length());
     lengths.push_back(preconditioner.work_length(2));
+    lengths.push_back(a.num_rows);  // the best x
     const auto stride = std::int64_t(a.num_rows);
     solve = {batch.matrix.systems(),
              {b_device.data(), stride},
@@ -220,6 +221,23 @@ TEST(BatchedLaunchConfig, PiecesGoToScratchByPriority) {
   EXPECT_EQ(p.scratch_length, 24);
   EXPECT_EQ(p.spilled_length, 100) << "the fourth has a place elsewhere";
   EXPECT_THROW(make_scratch_layout(std::vector<std::int64_t>(13, 1), 0), std::logic_error);
+}
+
+TEST(BatchedLaunchConfig, ACopyOfAPieceIsInTheWorkspaceWhereThatIsNotInScratch) {
+  BatchedOptions options;
+  options.scratch = 8 * 32 * 16;
+  LaunchSizes sizes{16, 1000000, {16, 16}, 1u << 1, 8, false, 132 * 2048, 40000};
+  sizes.copied = 1;
+  const LaunchConfig in_scratch = make_launch_config(options, sizes);
+  EXPECT_TRUE(in_scratch.layout.is_in_scratch(1));
+  EXPECT_EQ(in_scratch.layout.spilled_length, 0);
+  sizes.pieces = {16, 30};
+  const LaunchConfig copied = make_launch_config(options, sizes);
+  EXPECT_FALSE(copied.layout.is_in_scratch(1));
+  EXPECT_EQ(copied.layout.spilled_length, 32);
+  EXPECT_EQ(copied.layout.offset[2], 0);
+  EXPECT_FALSE(copied.is_dynamic) << "each worker has one system, as without the copy";
+  EXPECT_EQ(copied.workers, 1000000);
 }
 
 TEST(BatchedLaunchConfig, LanesAndScratchFollowFromSizes) {

@@ -195,5 +195,84 @@ TYPED_TEST(BatchedSolversTest, InitialGuessesAndTolerancesOfSystems) {
   EXPECT_EQ(again.x[3], std::vector<double>(33, 0.0)) << "b = 0, for any initial x";
 }
 
+double residual_of(const HostMatrix<double>& a, const std::vector<double>& b, const std::vector<double>& x) {
+  double square = 0;
+  for (std::int64_t i = 0; i < a.num_rows; ++i) {
+    long double sum = b[i];
+    for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k)
+      sum -= static_cast<long double>(a.values[k]) * x[a.col_idxs[k]];
+    square += double(sum * sum);
+  }
+  return std::sqrt(square) / norm(b);
+}
+
+/// Indefinite systems, with which all but GMRES end with residuals that have grown, and steps that diverge.
+TYPED_TEST(BatchedSolversTest, XIsNeverWorseThanTheInitialOne) {
+  const auto systems = perturbed(shifted(problem("tridiagonal:33"), 1.3), 6, 0.4);
+  const DeviceBatch<double, TypeParam> batch(systems);
+  const auto b = random_columns(33, 6);
+  auto x0 = random_columns(33, 6);
+  for (auto& column : x0)
+    for (double& value : column) value *= 0.1;
+  int grown = 0;
+  for (const auto& [method, name] : method_names) {
+    if (method == BatchedMethod::cg) continue;  // it refuses what is not symmetric in general
+    for (const int iterations : {1, 2, 3, 5, 8, 13})
+      for (const int scratch : {0, 700, 40000}) {  // x in scratch, and not
+        SCOPED_TRACE(name + ", iterations " + std::to_string(iterations));
+        BatchedOptions options = options_of(method, BatchedPreconditioner::jacobi, 1e-12, iterations);
+        options.restart = 4;
+        options.scratch = scratch;
+        options.omega = 3;
+        const auto solved = solve_batch<double>(batch.matrix, b, options, x0);
+        for (int s = 0; s < 6; ++s) {
+          EXPECT_LE(residual_of(systems[s], b[s], solved.x[s]),
+                    residual_of(systems[s], b[s], x0[s]) * (1 + 1e-14));
+          EXPECT_NEAR(solved.relative[s] / residual_of(systems[s], b[s], solved.x[s]), 1, 1e-10);
+          grown += solved.x[s] == x0[s];
+        }
+      }
+  }
+  EXPECT_GT(grown, 100) << "iterations that make x worse";
+}
+
+TYPED_TEST(BatchedSolversTest, GmresReturnsTheBestOfItsRestarts) {
+  // A step of a cycle never makes the residual worse, so that the x of more iterations is never worse.
+  const auto systems = perturbed(shifted(problem("tridiagonal:33"), 1.3), 3, 0.4);
+  const DeviceBatch<double, TypeParam> batch(systems);
+  const auto b = random_columns(33, 3);
+  std::vector<double> last(3, 1.0);
+  for (const int iterations : {4, 8, 12, 40}) {
+    BatchedOptions options = options_of(BatchedMethod::gmres, BatchedPreconditioner::none, 1e-12, iterations);
+    options.restart = 4;
+    const auto solved = solve_batch<double>(batch.matrix, b, options);
+    for (int s = 0; s < 3; ++s) {
+      EXPECT_LE(solved.relative[s], last[s] * (1 + 1e-12));
+      last[s] = solved.relative[s];
+    }
+  }
+}
+
+TYPED_TEST(BatchedSolversTest, RoundingEndsASolveWhoseTargetIsZero) {
+  for (const char* spec : {"poisson2d:9", "convection_diffusion3d:4"}) {
+    const auto systems = perturbed(problem(spec), 4, 0.01, std::string(spec) == "poisson2d:9");
+    const DeviceBatch<double, TypeParam> batch(systems);
+    const auto b = random_columns(systems[0].num_rows, 4);
+    for (const auto method : {BatchedMethod::gmres, BatchedMethod::bicgstab, BatchedMethod::idr})
+      for (const double rtol : {0.0, 1e-30})
+        for (const int restart : {5, 30}) {
+          SCOPED_TRACE(method_names.at(method) + ", " + spec + ", restart " + std::to_string(restart));
+          BatchedOptions options = options_of(method, BatchedPreconditioner::none, rtol, 5000);
+          options.restart = restart;
+          const auto solved = solve_batch<double>(batch.matrix, b, options);
+          for (int s = 0; s < 4; ++s) {
+            EXPECT_EQ(solved.reasons[s], StopReason::stagnation) << to_string(solved.reasons[s]);
+            EXPECT_LT(solved.iterations[s], 1000);
+            EXPECT_LT(solved.relative[s], 1e-13);
+          }
+        }
+  }
+}
+
 }  // namespace
 }  // namespace prekond::testing

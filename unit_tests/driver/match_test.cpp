@@ -187,6 +187,42 @@ TEST_F(MatchTest, WhoIsToBlameForABreakdown) {
   EXPECT_EQ(run(with(solve, {"none"})).code, 0);
 }
 
+TEST_F(MatchTest, EachBreakdownNamesThePreconditionerAndAStepThatWorks) {
+  const std::string symmetric = "%%MatrixMarket matrix coordinate real symmetric\n";
+  write("indefinite.mtx", symmetric + "2 2 3\n1 1 1\n2 1 3\n2 2 1\n");
+  write("spd.mtx", symmetric + "3 3 3\n1 1 1\n2 2 5\n3 3 20\n");
+  write(
+      "skew.mtx",
+      "%%MatrixMarket matrix coordinate real general\n4 4 6\n1 2 1\n2 1 -1\n3 4 2\n4 3 -2\n2 3 1\n3 2 -1\n");
+  const auto error = [&](const std::vector<std::string>& arguments) {
+    const auto result = run(with({"solve"}, arguments));
+    EXPECT_EQ(result.code, 5);
+    return result.err;
+  };
+  const auto solves = [&](const std::vector<std::string>& arguments) {
+    return run(with({"solve"}, arguments)).code == 0;
+  };
+  EXPECT_THAT(error({"indefinite.mtx", "--solver", "cg", "--precond", "jacobi"}),
+              AllOf(HasSubstr("breakdown_not_spd"), HasSubstr("in place of jacobi"),
+                    HasSubstr("--solver gmres with --precond block_jacobi -p block_size=2")));
+  EXPECT_TRUE(
+      solves({"indefinite.mtx", "--solver", "gmres", "--precond", "block_jacobi", "-p", "block_size=2"}));
+  // The polynomial is negative at eigenvalues beyond its bound.
+  EXPECT_THAT(error({"spd.mtx", "--solver", "cg", "--precond", "chebyshev", "-p", "lambda_max=2", "-p",
+                     "lambda_min=1", "-p", "scaling=none", "-p", "degree=1"}),
+              AllOf(HasSubstr("breakdown_preconditioner_not_spd"),
+                    HasSubstr("the preconditioner chebyshev is not positive definite"),
+                    HasSubstr("'prekond list preconditioners chebyshev'"),
+                    HasSubstr("--solver gmres with --precond block_jacobi -p block_size=3")));
+  EXPECT_TRUE(solves({"spd.mtx", "--solver", "gmres", "--precond", "block_jacobi", "-p", "block_size=3"}));
+  EXPECT_THAT(error({"skew.mtx", "--solver", "bicgstab", "--precond", "jacobi"}),
+              AllOf(HasSubstr("breakdown_omega"), HasSubstr("with the preconditioner jacobi"),
+                    HasSubstr("choose --solver gmres, or --precond block_jacobi -p block_size=4")));
+  EXPECT_TRUE(solves({"skew.mtx", "--solver", "gmres", "--precond", "jacobi"}));
+  EXPECT_TRUE(
+      solves({"skew.mtx", "--solver", "bicgstab", "--precond", "block_jacobi", "-p", "block_size=4"}));
+}
+
 TEST_F(MatchTest, AMatrixThatIsRefusedNamesThePreconditionerAndItsOptions) {
   write("general.mtx",
         "%%MatrixMarket matrix coordinate real general\n3 3 7\n1 1 4\n1 2 -1\n2 1 -2\n2 2 4\n2 3 -1\n3 2 -2\n"

@@ -50,7 +50,8 @@ HostMatrix<double> canceling_matrix(int n, double size) {
 TYPED_TEST(TrueResidualTest, ASuccessIsOneOfTheExactResidual) {
   const HostMatrix<double> a = canceling_matrix(400, 1e5);
   const auto b = random_vector(400);
-  int successes = 0;
+  // The exact solution, rounded to doubles, has a residual of 1.06e-11 ||b||: below that the last bits
+  // decide.
   for (const MatrixFormat format : {MatrixFormat::csr, MatrixFormat::sell, MatrixFormat::jad}) {
     const auto op = make_operator<double, TypeParam>(TypeParam(), to_device<TypeParam>(a), format);
     const auto jacobi = preconditioner_of<TypeParam>("jacobi", a);
@@ -65,10 +66,11 @@ TYPED_TEST(TrueResidualTest, ASuccessIsOneOfTheExactResidual) {
         if (solved.result.converged) {
           EXPECT_LE(exact, rtol * (1 + 1e-12));
         }
-        successes += solved.result.converged;
+        if (rtol >= 1e-9) {
+          EXPECT_TRUE(solved.result.converged) << to_string(solved.result.reason);
+        }
       }
   }
-  EXPECT_GT(successes, 90);
 }
 
 TYPED_TEST(TrueResidualTest, XIsNeverWorseThanTheInitialOne) {

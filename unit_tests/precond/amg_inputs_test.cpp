@@ -49,6 +49,23 @@ std::int64_t iterations_of(const Variant& solver, const MatrixPreconditioner<dou
   return solved.result.iterations;
 }
 
+/// Pure Neumann problems: complete graphs with weights from 1e-4 to 1e4, several of them side by side.
+HostMatrix<double> complete_graphs(int graphs, int nodes, unsigned seed) {
+  const int n = graphs * nodes;
+  std::vector<std::vector<double>> a(n, std::vector<double>(n, 0.0));
+  std::mt19937 random(seed);
+  for (int g = 0; g < graphs; ++g)
+    for (int i = 0; i < nodes; ++i)
+      for (int j = 0; j < i; ++j) {
+        const double weight = std::pow(10.0, 8 * (double(random()) / 0x1p32) - 4);
+        const int p = g * nodes + i, q = g * nodes + j;
+        a[p][q] = a[q][p] = -weight;
+        a[p][p] += weight;
+        a[q][q] += weight;
+      }
+  return sparse(a);
+}
+
 /// The Laplacian of a star, its middle row 0, with 1e-3 added to the diagonal.
 HostMatrix<double> star(int leaves) {
   std::vector<std::vector<double>> a(leaves + 1, std::vector<double>(leaves + 1, 0.0));
@@ -350,6 +367,30 @@ TEST(Complexity, IsOfAllLevelsOverTheFinest) {
   levels[2].nnz = 20;
   EXPECT_EQ(operator_complexity(levels), 1.3);
   EXPECT_EQ(grid_complexity(levels), 1.25);
+}
+
+/// Parts of the matrix shrink to a row each, whose diagonal entry is zero but for rounding errors.
+TYPED_TEST(AmgInputsTest, SingularPartsThatShrinkToOneRow) {
+  for (const char* coarsening : {"aggregation", "classical"})
+    for (const int graphs : {1, 2, 3})
+      for (unsigned seed = 1; seed <= 12; ++seed) {
+        SCOPED_TRACE(std::string(coarsening) + ", graphs " + std::to_string(graphs) + ", seed " +
+                     std::to_string(seed));
+        const int nodes = 10 + 3 * static_cast<int>(seed);
+        const HostMatrix<double> a = complete_graphs(graphs, nodes, seed);
+        const auto m = amg_of<TypeParam>(
+            a, {{"coarse_size", number(graphs == 1 ? 1 : 4)}, {"coarsening", text(coarsening)}});
+        // b in the range of A: the differences of x times the weights.
+        const auto x = random_vector(a.num_rows, seed);
+        std::vector<double> b(a.num_rows);
+        for (std::int64_t i = 0; i < a.num_rows; ++i)
+          for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k)
+            b[i] += a.values[k] * (x[a.col_idxs[k]] - x[i]);
+        const auto solved = solve_with<double, TypeParam>({"cg", {}}, operator_of<TypeParam>(a), m.get(), b,
+                                                          stop_at(1e-7, 200));
+        EXPECT_EQ(solved.result.reason, StopReason::rtol)
+            << to_string(solved.result.reason) << " " << solved.result.true_relative_residual;
+      }
 }
 
 }  // namespace

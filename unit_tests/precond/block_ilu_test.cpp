@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "testing/general_matrices.hpp"
+#include "testing/multicolor_cases.hpp"
 #include "testing/reference_block_ilu.hpp"
 #include "testing/spaces.hpp"
 #include "testing/spd_matrices.hpp"
@@ -303,6 +304,34 @@ TYPED_TEST(BlockIluTest, ShiftsAreRaisedUntilNoPivotBreaksDown) {
   shifted.numeric(TypeParam(), to_device<TypeParam>(host));
   const ReferenceBlockIlu expected = reference_block_ilu(host, 3, 0.5);
   expect_triangle(shifted.factor_upper(), expected.upper, 3, 1e-12);
+}
+
+TYPED_TEST(BlockIluTest, AShiftEnlargesNegativeDiagonalEntries) {
+  auto host = dominant_clusters(60, 3);
+  for (int i = 0; i < 60; i += 2)
+    for (std::size_t k = host.row_ptrs[i]; k < host.row_ptrs[i + 1]; ++k) host.values[k] *= -1;
+  for (std::size_t k = host.row_ptrs[9]; k < host.row_ptrs[12]; ++k)  // singular once it is shifted
+    if (host.col_idxs[k] >= 9 && host.col_idxs[k] < 12) host.values[k] = -3;
+  for (int i = 9; i < 12; ++i)
+    for (std::size_t k = host.row_ptrs[i]; k < host.row_ptrs[i + 1]; ++k)
+      if (host.col_idxs[k] == i) host.values[k] = -2;
+  auto larger = host;
+  for (int i = 0; i < 60; ++i)
+    for (std::size_t k = host.row_ptrs[i]; k < host.row_ptrs[i + 1]; ++k)
+      if (host.col_idxs[k] == i) larger.values[k] *= 1.5;
+  BlockIlu0Options options;
+  options.block_size = 3;
+  options.shift = 0.5;
+  BlockIlu0<double, TypeParam> shifted(options);
+  options.shift = 0;
+  BlockIlu0<double, TypeParam> expected(options);
+  shifted.numeric(TypeParam(), to_device<TypeParam>(host));
+  expected.numeric(TypeParam(), to_device<TypeParam>(larger));
+  EXPECT_EQ(shifted.report().breakdowns.count, 1);
+  EXPECT_EQ(expected.report().breakdowns.count, 1);
+  EXPECT_EQ(to_vector(shifted.factor_upper().values), to_vector(expected.factor_upper().values));
+  const std::vector<double> x = waves_of(60);
+  EXPECT_EQ((applied_to<double, TypeParam>(shifted, x)), (applied_to<double, TypeParam>(expected, x)));
 }
 
 TYPED_TEST(BlockIluTest, NumericTakesNewValuesAndRefusesAnotherPattern) {

@@ -12,6 +12,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 template <class Scalar, class Space>
 std::unique_ptr<Schwarz<Scalar, Space>> made(const OptionMap& options) {
@@ -339,18 +340,31 @@ TYPED_TEST(SchwarzTest, DenseInversesOfALongRowsNeighboursAreRefusedBeforeTheyGr
               AllOf(HasSubstr("take more than 256000000 bytes"), HasSubstr("134217728 are allowed")));
   options.overlap = 1;
   EXPECT_THAT(set_up(options), IsEmpty());
-  options.local = {"ilu0", {}};
   options.block_size = 40;
   options.overlap = 2;
+  for (const char* local : {"ilu0", "ilut", "ict", "jacobi", "chebyshev"}) {
+    options.local = {local, {}};
+    EXPECT_THAT(message_of<InputError>([&] { set_up(options); }),
+                AllOf(HasSubstr(std::string("local = ") + local + ": the matrix of blocks of 4000 rows"),
+                      HasSubstr("are allowed"), HasSubstr("choose overlap = 0")));
+  }
+  EXPECT_THAT(message_of<InputError>([&] { set_up(options); }), Not(HasSubstr("memory_budget")))
+      << "chebyshev has none";
+  options.local = {"ilu0", {{"memory_budget", std::int64_t(1) << 20}}};
+  EXPECT_THAT(message_of<InputError>([&] { set_up(options); }),
+              AllOf(HasSubstr("1048576 are allowed"), HasSubstr("set local.memory_budget")));
+  options.local.options = {{"memory_budget", std::int64_t(1) << 34}};  // the default, but given
   EXPECT_THAT(set_up(options), ElementsAre(HasSubstr("16 times the matrix's rows")));
   // Subdomains of meshes have room enough.
   for (const int overlap : {1, 2, 3})
-    for (const char* spec : {"poisson3d:16", "elasticity3d:8", "poisson2d:40"}) {
-      SchwarzOptions of_mesh;
-      of_mesh.overlap = overlap;
-      Schwarz<double, TypeParam> m(of_mesh);
-      EXPECT_NO_THROW(m.symbolic(space, to_device<TypeParam>(generated(spec)))) << spec;
-    }
+    for (const char* spec : {"poisson3d:16", "elasticity3d:8", "poisson2d:40"})
+      for (const char* local : {"dense", "jacobi"}) {
+        SchwarzOptions of_mesh;
+        of_mesh.overlap = overlap;
+        of_mesh.local = {local, {}};
+        Schwarz<double, TypeParam> m(of_mesh);
+        EXPECT_NO_THROW(m.symbolic(space, to_device<TypeParam>(generated(spec)))) << spec;
+      }
 }
 
 }  // namespace

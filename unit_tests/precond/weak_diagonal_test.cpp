@@ -210,6 +210,69 @@ TYPED_TEST(WeakDiagonalTest, GmresSolvesSuchSystems) {
     }
 }
 
+/// Rows in pairs [epsilon, p; q, epsilon] whose partners are `distance` apart; with `every` = 2 every other
+/// row has a diagonal of its own. Rows are coupled to `weak` others.
+HostMatrix<double> distant_pairs(int n, double epsilon, int every, double coupling) {
+  Dense dense(n, std::vector<double>(n, 0));
+  std::vector<int> rows;
+  for (int i = 0; i < n; i += every) rows.push_back(i);
+  for (int i = 0; i < n; ++i)
+    for (const int step : {3, 7, 11}) dense[i][(i + step) % n] = coupling * std::sin(1.7 * i + step);
+  for (int i = 0; i < n; ++i) dense[i][i] = 2 + 0.1 * (i % 5);
+  const int half = static_cast<int>(rows.size()) / 2;
+  for (int p = 0; p < half; ++p) {
+    const int i = rows[p], j = rows[p + half];
+    dense[i][j] = 1 + 0.05 * (p % 7);
+    dense[j][i] = 1.3 - 0.04 * (p % 5);
+    dense[i][i] = dense[j][j] = 1;
+  }
+  auto a = sparse(dense);
+  for (int p = 0; p < 2 * half; ++p)
+    for (std::size_t k = a.row_ptrs[rows[p]]; k < a.row_ptrs[rows[p] + 1]; ++k)
+      if (a.col_idxs[k] == rows[p]) a.values[k] = epsilon;
+  return a;
+}
+
+TYPED_TEST(WeakDiagonalTest, PairsOfRowsThatAreFarApart) {
+  const TypeParam space;
+  for (const char* name : {"ilu0", "ilut", "par_ilu", "multicolor_ilu0", "nonsymmetric_fsai"})
+    for (const int every : {1, 2})
+      for (const double epsilon : {0.0, 1e-15, 1e-9})
+        for (const int n : {24, 80, 200}) {
+          SCOPED_TRACE(std::string(name) + ", " + std::to_string(n) + " rows, every " +
+                       std::to_string(every));
+          const auto host = distant_pairs(n, epsilon, every, 0.1);
+          const auto a = to_device<TypeParam>(host);
+          const auto m = create_preconditioner<double, TypeParam>(name, {});
+          m->numeric(space, a);
+          const auto b = to_device<TypeParam>(waves_of(n));
+          const Vector<double, TypeParam> solution("x", n);
+          StoppingOptions stopping;
+          stopping.rtol = 1e-8;
+          stopping.max_iters = 200;
+          const SolveResult result = Gmres<double, TypeParam>().solve(
+              space, CsrOperator<double, TypeParam>(a), m.get(), b, solution, stopping);
+          EXPECT_TRUE(result.converged) << to_string(result.reason) << " " << result.true_relative_residual;
+          EXPECT_LE(result.iterations, 60);
+        }
+}
+
+/// The same factors where the zeros are not stored.
+TYPED_TEST(WeakDiagonalTest, NonsymmetricFsaiTakesStandInsForMissingEntriesToo) {
+  const TypeParam space;
+  const auto stored = distant_pairs(40, 0, 2, 0.1);
+  Dense dense(40, std::vector<double>(40, 0));
+  for (int i = 0; i < 40; ++i)
+    for (int j = 0; j < 40; ++j) dense[i][j] = stored(i, j);
+  const auto x = waves_of(40);
+  const auto expected = create_preconditioner<double, TypeParam>("nonsymmetric_fsai", {});
+  const auto found = create_preconditioner<double, TypeParam>("nonsymmetric_fsai", {});
+  expected->numeric(space, to_device<TypeParam>(stored));
+  found->numeric(space, to_device<TypeParam>(sparse(dense)));
+  EXPECT_THAT(found->report().breakdowns.action, HasSubstr("20 rows without a usable diagonal entry"));
+  EXPECT_EQ((applied_to<double, TypeParam>(*found, x)), (applied_to<double, TypeParam>(*expected, x)));
+}
+
 /// The stand-in of a zero has the sign of the other rows' updates: nothing cancels.
 TYPED_TEST(WeakDiagonalTest, ZerosOfASaddlePointGetPivots) {
   const TypeParam space;

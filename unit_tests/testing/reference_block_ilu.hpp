@@ -115,7 +115,7 @@ ReferenceBlockIlu reference_block_ilu(const HostMatrix<Scalar>& a, int b, double
     diagonal.resize(b * b, 0);
     for (int p = 0; p < b; ++p) {
       auto& entry = diagonal[p * b + p];
-      entry += alpha * std::abs(entry);
+      entry += alpha * entry;
       if (std::int64_t(i) * b + p >= a.num_rows) entry = 1;
     }
     const LongBlock own = diagonal;

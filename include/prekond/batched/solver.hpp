@@ -40,8 +40,8 @@ struct BatchedTolerances {
 ///
 /// Breakdown: the reasons are the immediate ones; a singular matrix is not looked for (`breakdown_singular`).
 /// Batched systems are not rescaled by powers of two (`scale_batch` does that beforehand): a system whose
-/// ||b||^2 is out of the range of normal numbers of its type ends as `out_of_range`, and is not changed. x is
-/// finite at the end where it and the matrix were, or the reason is `nan`.
+/// ||b||^2 is out of the range of normal numbers of its type ends as `out_of_range`, and is not changed.
+/// Without success x is the best that a cycle or restart began or ended with: never worse than before.
 template <class Scalar, class Matrix>
 class BatchedSolver {
  public:

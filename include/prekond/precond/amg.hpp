@@ -270,8 +270,8 @@ struct AmgOptions {
 ///
 /// Coarsening ends where a level has coarse_size rows, where it would gain nothing, or at max_levels. If the
 /// last level is larger than coarse_size, its smoother solves it, and a note says so. For the dense inverse
-/// the diagonal is multiplied by 1 + 16 n epsilon, so that a matrix that is singular but for rounding has a
-/// positive definite one.
+/// the diagonal is multiplied by 1 + 16 n epsilon at least, so that a matrix that is singular but for
+/// rounding has a positive definite one. Coarser diagonal entries that are rounding errors are raised.
 ///
 /// On an aggregate where the near null space has a smaller rank than vectors, some columns of Q are zero, and
 /// the coarse matrix has 1 on the diagonal there. Nodes without strong neighbours are in no aggregate, and

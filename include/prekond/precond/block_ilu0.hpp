@@ -40,7 +40,7 @@ struct BlockIlu0Options : FactorOptions {
     visit("block_size", block_size, 0, 32,
           "size b of a block; 0 takes that of a matrix given by blocks, or the unknowns of a node where they "
           "are known, else the size from 1 to 8 with the least memory");
-    describe_shift(visit, "A + alpha diag|A|");
+    describe_shift(visit);
     constexpr bool by_blocks = true;
     describe_solve(visit, by_blocks);
   }
@@ -71,9 +71,8 @@ struct BlockIlu0Options : FactorOptions {
 /// Breakdown: a block D_i with a pivot that is not above the root of the precision's epsilon times the
 /// largest entry of its column, once its rows are scaled alike, and a row with entries that are not finite.
 /// The row loses its blocks but the diagonal one, and keeps of that its diagonal entries. Where no `shift` is
-/// given A + alpha diag|A| is factored then, whose negative diagonal entries are smaller in size than A's:
-/// the factorisations by single rows shift with the sign of a_ii, see IncompleteFactorization. The report
-/// counts block rows; its first row is a single row, with its pivot relative to the column.
+/// given A + alpha diag(A) is factored then, see IncompleteFactorization. The report counts block rows; its
+/// first row is a single row, with its pivot relative to the column.
 ///
 /// Source: Ma, Hu, Yuan, Liu, Math. Probl. Eng. 2021, 6613230, section 3.3; Saad, Iterative Methods for
 /// Sparse Linear Systems, 2nd ed., section 10.3.2.

@@ -42,11 +42,10 @@ struct ShiftOptions {
 
  protected:
   template <class Visitor>
-  void describe_shift(Visitor& visit, const std::string& shifted = "A + alpha diag(A)") {
+  void describe_shift(Visitor& visit) {
     visit("shift", shift, 0.0, 1e6,
-          "alpha of the shifted matrix " + shifted +
-              ", which is factored; default auto, the first of 0, 0.001, 0.01, 0.1 and 1 with which no pivot "
-              "breaks down; a given one is the only try");
+          "alpha of the shifted matrix A + alpha diag(A), which is factored; default auto, the first of 0, "
+          "0.001, 0.01, 0.1 and 1 with which no pivot breaks down; a given one is the only try");
   }
 };
 

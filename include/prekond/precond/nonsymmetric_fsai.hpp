@@ -68,8 +68,8 @@ struct NonsymmetricFsaiOptions : StaticSetupOptions {
 /// pivoting, where a column with a pivot that is not above 2^-26 of its largest entry is left out of the row.
 /// Where that is the last one, or s is not above 16 eps |a_ii|, the row becomes 1 / sqrt|a_ii| on the
 /// diagonal of both factors (with a_ii's sign in G_U), or 1 where a_ii is 0 or not finite. The report counts
-/// both; its first pivot is relative to the largest entry of its column. A diagonal entry that is zero,
-/// missing or negative is no breakdown by itself. A numeric phase that fails leaves the factors as they were.
+/// both; its first pivot is relative to the largest entry of its column. Zero and missing diagonal entries
+/// are no breakdowns; where rows break down these get stand-ins (src/precond/scaling/stand_in.hpp) if better.
 ///
 /// Ranks: columns >= num_rows (those of other ranks) are skipped; a matrix without rows has empty factors.
 ///

@@ -43,12 +43,17 @@ struct GmresMethod {
     const VectorBlock<Scalar> v{context.vector(basis), n, static_cast<int>(stride(n))};
     const SmallLeastSquares<Scalar> small_system{context.vector(small), steps};
     context.lane_group.once([&] { small_system.largest_norm() = Scalar(0); });
+    stopping::RestartAccount account;
     bool on = true;
     for (bool first = true; on; first = false) {
       if (!first) context.residual(v[0]);
       const Real rr = sum_elements<Real>(context.lane_group, n, [&](int i) { return abs2(v[0][i]); });
-      if (!(first ? context.goes_on(rr, true) : context.stopping.judge(rr, true))) return;
       const Real norm = Kokkos::sqrt(rr);
+      const bool is_false =
+          account.is_false_claim(static_cast<double>(norm), context.stopping.norm_r(), first);
+      if (!first) context.keep_best(rr);
+      if (!(first ? context.goes_on(rr, true) : context.stopping.judge(rr, true))) return;
+      if (is_false) return context.stopping.claim();
       context.lane_group.region([&](int lane) {
         for (int i = lane; i < n; i += context.lane_group.size()) v[0][i] *= 1 / norm;
         if (lane == 0) small_system.rhs()[0] = Scalar(norm);

@@ -11,7 +11,6 @@
 #include "precond/setup/setup_time.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <string>
 
 namespace prekond::impl::block {
@@ -20,21 +19,6 @@ namespace {
 inline std::size_t size_of(Storage storage, std::size_t full) {
   if (storage == Storage::full) return full;
   return storage == Storage::single_precision ? 4 : 2;
-}
-
-constexpr double most_bytes = double(std::int64_t(16) << 30);
-
-/// The automatic `memory_budget`. For parts with neighbours it is 16 times the bytes of cubes of a
-/// three-dimensional mesh, where a row with d entries reaches cbrt(d) - 1 rows further in each direction
-/// together.
-double bytes_allowed(const WantedSubdomains& wanted, std::size_t bytes_of_number) {
-  constexpr double allowance = 16, least = double(std::int64_t(16) << 20);
-  if (wanted.part_rows == 0 || wanted.levels == 0) return most_bytes;
-  const auto n = static_cast<double>(wanted.num_rows);
-  const double part = std::min(n, double(wanted.part_rows));
-  const double side = std::cbrt(part) + wanted.levels * (std::cbrt(1 + double(wanted.nnz) / n) - 1);
-  const double squares = n / part * std::pow(side, 6);
-  return std::clamp(allowance * squares * double(bytes_of_number), least, most_bytes);
 }
 
 inline std::string text_of_singular(const BreakdownCounter& counted, int replaced, int fell_back) {
@@ -72,14 +56,15 @@ template <class Scalar, class Space>
 DenseInverse<Scalar, Space>::~DenseInverse() = default;
 
 template <class Scalar, class Space>
-void DenseInverse<Scalar, Space>::check_growth(const WantedSubdomains& wanted, double squares,
-                                               std::size_t largest) const {
-  const std::size_t number = size_of(m_options.storage, sizeof(Scalar));
-  const double allowed =
-      m_options.memory_budget > 0 ? double(m_options.memory_budget) : bytes_allowed(wanted, number);
-  const double bytes = squares * double(number);
+void DenseInverse<Scalar, Space>::check_growth(const WantedSubdomains& wanted,
+                                               const GrownSubdomains& grown) const {
+  const auto number = static_cast<double>(size_of(m_options.storage, sizeof(Scalar)));
+  const double allowed = m_options.memory_budget > 0
+                             ? double(m_options.memory_budget)
+                             : bytes_allowed(wanted, [&](double rows) { return rows * rows * number; });
+  const double bytes = grown.squares * number;
   if (bytes <= allowed) return;
-  throw InputError("local = dense: the inverses of blocks of " + std::to_string(largest) +
+  throw InputError("local = dense: the inverses of blocks of " + std::to_string(grown.largest) +
                    " rows and others take more than " + std::to_string(std::int64_t(bytes)) + " bytes; " +
                    std::to_string(std::int64_t(allowed)) +
                    " are allowed. A row with many entries has made the block so large: choose overlap = 0, "

@@ -33,7 +33,7 @@ class DenseInverse : public LocalMethod<Scalar, Space> {
   explicit DenseInverse(const DenseBlockOptions& options = {});
   ~DenseInverse() override;
 
-  void check_growth(const WantedSubdomains& wanted, double squares, std::size_t largest) const override;
+  void check_growth(const WantedSubdomains& wanted, const GrownSubdomains& grown) const override;
   void symbolic(const Space& space, const BlockValues<Scalar, Space>& values) override;
   void numeric(const Space& space, const BlockValues<Scalar, Space>& values, Report& report) override;
   std::unique_ptr<Workspace> make_workspace(const Space& space, int num_vectors) const override;

@@ -10,6 +10,8 @@
 
 #include "precond/domain/subdomains.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -59,15 +61,37 @@ struct WantedSubdomains {
   int levels = 0;
 };
 
+/// The subdomains that have been made.
+struct GrownSubdomains {
+  double rows = 0, entries = 0;  ///< of all together; of the entries at most
+  double squares = 0;            ///< the sum of the squares of their numbers of rows
+  std::size_t largest = 0;       ///< rows
+};
+
+inline constexpr double most_bytes = double(std::int64_t(16) << 30);
+
+/// The automatic `memory_budget` of a local method. For parts with neighbours it is 16 times the bytes of
+/// cubes of a three-dimensional mesh, where a row with d entries reaches cbrt(d) - 1 rows further in each
+/// direction together. `bytes(rows)` are those of a subdomain.
+template <class Bytes>
+double bytes_allowed(const WantedSubdomains& wanted, const Bytes& bytes) {
+  constexpr double allowance = 16, least = double(std::int64_t(16) << 20);
+  if (wanted.part_rows == 0 || wanted.levels == 0) return most_bytes;
+  const auto n = static_cast<double>(wanted.num_rows);
+  const double part = std::min(n, double(wanted.part_rows));
+  const double side = std::cbrt(part) + wanted.levels * (std::cbrt(1 + double(wanted.nnz) / n) - 1);
+  return std::clamp(allowance * (n / part) * bytes(side * side * side), least, most_bytes);
+}
+
 /// Approximate inverses of all blocks. An object is made for one pattern.
 template <class Scalar, class Space>
 class LocalMethod {
  public:
   virtual ~LocalMethod() = default;
 
-  /// Before the subdomains of `wanted` are made, while they grow: some of them have the squares of their
-  /// rows' numbers in this sum. \throws InputError where that is too much
-  virtual void check_growth(const WantedSubdomains&, double /*squares*/, std::size_t /*largest*/) const {}
+  /// Before the subdomains of `wanted` are kept, while they grow. \throws InputError where what there is of
+  /// them takes too many bytes
+  virtual void check_growth(const WantedSubdomains& wanted, const GrownSubdomains& grown) const = 0;
   /// To be called once, before others but check_growth. The method copies what it keeps of `blocks` (views
   /// are shared).
   virtual void symbolic(const Space& space, const BlockValues<Scalar, Space>& values) = 0;

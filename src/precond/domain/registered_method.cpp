@@ -11,6 +11,8 @@
 namespace prekond::impl::block {
 namespace {
 
+constexpr const char* kind = "local method";
+
 template <class Space>
 using Rows = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
 
@@ -50,7 +52,30 @@ template <class Scalar, class Space>
 class RegisteredMethod : public LocalMethod<Scalar, Space> {
  public:
   explicit RegisteredMethod(const MethodChoice& choice)
-      : m_method(make_registered_method<Scalar, Space>(choice, "local method")) {}
+      : m_name(choice.name),
+        m_budget(budget_of(choice)),
+        m_method(make_registered_method<Scalar, Space>(choice, kind)) {}
+
+  /// The arrays of the block-diagonal matrix, which are there before the method counts its own.
+  void check_growth(const WantedSubdomains& wanted, const GrownSubdomains& grown) const override {
+    const auto bytes_of = [](double rows, double entries) {
+      return entries * double(sizeof(int) + sizeof(std::size_t) + sizeof(Scalar)) +
+             rows * double(4 * sizeof(int) + sizeof(std::size_t));
+    };
+    const double bytes = bytes_of(grown.rows, grown.entries);
+    const double entries_of_row = double(wanted.nnz) / double(wanted.num_rows);
+    const double allowed =
+        m_budget.given > 0
+            ? double(m_budget.given)
+            : bytes_allowed(wanted, [&](double rows) { return bytes_of(rows, rows * entries_of_row); });
+    if (bytes <= allowed) return;
+    throw InputError("local = " + m_name + ": the matrix of blocks of " + std::to_string(grown.largest) +
+                     " rows and others takes more than " + std::to_string(std::int64_t(bytes)) + " bytes; " +
+                     std::to_string(std::int64_t(allowed)) +
+                     " are allowed. A row with many entries has made the block so large: choose overlap = 0, "
+                     "or fewer and larger blocks" +
+                     (m_budget.is_option ? ", or set local.memory_budget" : ""));
+  }
 
   void symbolic(const Space& space, const BlockValues<Scalar, Space>& values) override {
     const Matrix matrix = copy(space, values);
@@ -125,6 +150,22 @@ class RegisteredMethod : public LocalMethod<Scalar, Space> {
   }
 
  private:
+  /// The option memory_budget of the method, where it has one; `given` is 0 where the user has not set it.
+  struct Budget {
+    bool is_option = false;
+    std::int64_t given = 0;
+  };
+  static Budget budget_of(const MethodChoice& choice) {
+    const std::string name = "memory_budget";
+    const auto values_of = registered_method_table<Space>(kind).values;
+    const OptionMap values = values_of(choice), defaults = values_of({choice.name, {}});
+    const auto found = values.find(name);
+    if (found == values.end()) return {};
+    const bool is_given = choice.options.count(name) > 0 || !(found->second == defaults.at(name));
+    const auto* const bytes = std::get_if<std::int64_t>(&found->second);  // none where it is auto
+    return {true, is_given && bytes ? *bytes : 0};
+  }
+
   using Matrix = CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>;
 
   static Matrix copy(const Space& space, const BlockValues<Scalar, Space>& values) {
@@ -143,6 +184,8 @@ class RegisteredMethod : public LocalMethod<Scalar, Space> {
     return row;
   }
 
+  std::string m_name;
+  Budget m_budget;
   std::unique_ptr<MatrixPreconditioner<Scalar, Space>> m_method;
   Vector<int, Space> m_rows;
   std::int64_t m_num_places = 0;

@@ -74,20 +74,22 @@ class SubdomainSolver {
 
   /// Counts the rows of subdomains: the local method looks at them, and the listener is told once where they
   /// are many.
-  std::function<void(std::size_t)> growth_check(const CsrGraphView<Space>& pattern,
-                                                const SchwarzOptions& options, bool is_given,
-                                                const Listener& listener) const {
+  std::function<void(std::size_t, std::size_t)> growth_check(const CsrGraphView<Space>& pattern,
+                                                             const SchwarzOptions& options, bool is_given,
+                                                             const Listener& listener) const {
     constexpr std::int64_t many = 16;  // times the matrix's rows
     const WantedSubdomains wanted{pattern.num_rows, pattern.nnz(),
                                   is_given ? 0 : options.block_size.value_or(1), options.overlap};
-    return [wanted, listener, local = m_local.get(), squares = 0.0, largest = std::size_t(0),
-            rows = std::int64_t(0)](std::size_t more) mutable {
-      squares += double(more) * double(more);
-      largest = std::max(largest, more);
-      local->check_growth(wanted, squares, largest);
-      const bool told = rows > many * wanted.num_rows;
-      rows += static_cast<std::int64_t>(more);
-      if (!told && listener && rows > many * wanted.num_rows)
+    return [wanted, listener, local = m_local.get(), grown = GrownSubdomains()](std::size_t more,
+                                                                                std::size_t entries) mutable {
+      const double most = double(many) * double(wanted.num_rows);
+      const bool told = grown.rows > most;
+      grown.rows += double(more);
+      grown.entries += double(entries);
+      grown.squares += double(more) * double(more);
+      grown.largest = std::max(grown.largest, more);
+      local->check_growth(wanted, grown);
+      if (!told && listener && grown.rows > most)
         listener("schwarz: the subdomains have more than " + std::to_string(many) +
                  " times the matrix's rows together, as rows with many entries join them; less overlap takes "
                  "less memory");

@@ -45,6 +45,13 @@ class GrowingSets {
     std::sort(rows.begin(), rows.end());
   }
 
+  /// The entries in these rows and their columns, at most.
+  std::size_t most_entries(const std::vector<int>& rows) const {
+    std::size_t sum = 0;
+    for (const int i : rows) sum += std::min(m_row_ptrs[i + 1] - m_row_ptrs[i], rows.size());
+    return sum;
+  }
+
  private:
   void add_neighbours(int number, int row, std::vector<int>& rows) {
     for (std::size_t k = m_row_ptrs[row]; k < m_row_ptrs[row + 1]; ++k) {
@@ -187,7 +194,7 @@ template <class Space>
 Subdomains<Space> overlapping_subdomains(const Space& space, const CsrGraphView<Space>& graph,
                                          const Partition<Space>& partition, int levels,
                                          const std::string& name,
-                                         const std::function<void(std::size_t)>& check) {
+                                         const std::function<void(std::size_t, std::size_t)>& check) {
   space.fence("prekond::block::symbolic::copy");
   const Kokkos::Timer timer;
   const auto host = [](const auto& view) {
@@ -203,7 +210,7 @@ Subdomains<Space> overlapping_subdomains(const Space& space, const CsrGraphView<
   for (int d = 0; d < static_cast<int>(partition.count()); ++d) {
     set.assign(part_rows.data() + part_ptrs(d), part_rows.data() + part_ptrs(d + 1));
     sets.grow(d, levels, set);
-    check(set.size());
+    check(set.size(), sets.most_entries(set));
     if (rows.size() + set.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()))
       throw InputError(name +
                        ": the overlapping subdomains have 2^31 rows or more together; choose fewer "
@@ -272,12 +279,12 @@ void copy_values(const Space& space, VectorView<const std::size_t, Space> source
                        CopyValues<Scalar, Space>{source, a, values});
 }
 
-#define PREKOND_SUBDOMAINS(Space)                                                                            \
-  template Subdomains<Space> disjoint_subdomains<Space>(const Space&, const Partition<Space>&);              \
-  template Subdomains<Space> overlapping_subdomains<Space>(const Space&, const CsrGraphView<Space>&,         \
-                                                           const Partition<Space>&, int, const std::string&, \
-                                                           const std::function<void(std::size_t)>&);         \
-  template DiagonalBlocks<Space> extract_blocks<Space>(const Space&, const CsrGraphView<Space>&,             \
+#define PREKOND_SUBDOMAINS(Space)                                                                 \
+  template Subdomains<Space> disjoint_subdomains<Space>(const Space&, const Partition<Space>&);   \
+  template Subdomains<Space> overlapping_subdomains<Space>(                                       \
+      const Space&, const CsrGraphView<Space>&, const Partition<Space>&, int, const std::string&, \
+      const std::function<void(std::size_t, std::size_t)>&);                                      \
+  template DiagonalBlocks<Space> extract_blocks<Space>(const Space&, const CsrGraphView<Space>&,  \
                                                        const Subdomains<Space>&);
 PREKOND_INSTANTIATE_SPACES(PREKOND_SUBDOMAINS)
 #define PREKOND_COPY_VALUES(Scalar, Space)                                                     \

@@ -40,13 +40,13 @@ template <class Space>
 Subdomains<Space> disjoint_subdomains(const Space& space, const Partition<Space>& partition);
 
 /// The parts, each with its neighbours in the graph, `levels` times. On the host, by one thread, which calls
-/// check(rows) with the size of each set, before it is kept.
+/// check(rows, entries) with the size of each set and the number of its entries at most, before it is kept.
 /// \throws InputError for subdomains of 2^31 rows and more together
 template <class Space>
 Subdomains<Space> overlapping_subdomains(const Space& space, const CsrGraphView<Space>& graph,
                                          const Partition<Space>& partition, int levels,
                                          const std::string& name,
-                                         const std::function<void(std::size_t)>& check);
+                                         const std::function<void(std::size_t, std::size_t)>& check);
 
 /// The block-diagonal matrix of the A[S_d, S_d], num_places x num_places, and where A has its entries.
 template <class Space>

@@ -9,6 +9,7 @@
 #include <prekond/precond/polynomial.hpp>
 #include "matrix/borrowed.hpp"
 #include "matrix/filter_entries.hpp"
+#include "matrix/find_entry.hpp"
 #include "precond/multigrid/unknowns_per_node.hpp"
 
 #include "core/instantiate.hpp"
@@ -57,14 +58,19 @@ struct IsOwnColumn {
 };
 
 /// The coarsest matrix of a singular one is singular but for rounding, of either sign: a_ii becomes a_ii
-/// (1 + shift).
+/// (1 + shift), or larger by the rounding errors of its sum.
 template <class Scalar, class Space>
 struct ShiftDiagonal {
   Matrix<Scalar, Space> a;
-  Scalar shift;
+  VectorView<const Scalar, Space> sizes;
+  Scalar shift, rounding;
   KOKKOS_FUNCTION void operator()(std::int64_t i) const {
-    for (std::size_t k = a.row_ptrs(i); k < a.row_ptrs(i + 1); ++k)
-      if (a.col_idxs(k) == i) a.values(k) += shift * a.values(k);
+    std::size_t place = 0;
+    const Scalar value = find_entry(a, i, i, place);
+    if (place == a.row_ptrs(i + 1)) return;
+    const Scalar step = shift * Kokkos::abs(value), error = sizes.extent(0) > 0 ? rounding * sizes(i) : 0;
+    const Scalar more = error > step && is_finite(error) ? error : step;
+    a.values(place) += value < 0 ? -more : more;
   }
 };
 
@@ -85,15 +91,15 @@ Matrix<Scalar, Space> own_copy(const Space& space, const CsrView<Scalar, Space>&
   return copy_of<Scalar, Space>(space, "prekond::amg::own_copy", a);
 }
 
-/// A with a diagonal that is 16 n epsilon times larger, or epsilon^(2/3) times: an inverse that makes
-/// rounding errors 1 / shift times as large lets the residual of CG fall to epsilon / sqrt(shift).
+/// A with a diagonal that is 16 n epsilon times larger, or shift_of_null_space times.
 template <class Scalar, class Space>
-Matrix<Scalar, Space> shifted(const Space& space, const CsrView<Scalar, Space>& a) {
+Matrix<Scalar, Space> shifted(const Space& space, const CsrView<Scalar, Space>& a,
+                              const VectorView<const Scalar, Space>& sizes) {
   const Matrix<Scalar, Space> result = own_copy<Scalar, Space>(space, a);
-  const Scalar epsilon = std::numeric_limits<Scalar>::epsilon(), root = std::cbrt(epsilon);
-  const Scalar shift = std::max(16 * epsilon * Scalar(a.num_rows), root * root);
+  constexpr Scalar rounding = rounding_of_sums<Scalar>();
+  const Scalar shift = std::max(rounding * Scalar(a.num_rows), shift_of_null_space<Scalar>());
   Kokkos::parallel_for("prekond::amg::shift_diagonal", Rows<Space>(space, 0, a.num_rows),
-                       ShiftDiagonal<Scalar, Space>{result, shift});
+                       ShiftDiagonal<Scalar, Space>{result, sizes, shift, rounding});
   return result;
 }
 
@@ -334,7 +340,7 @@ void Hierarchy<Scalar, Space>::set_up_method(const Space& space, Level<Scalar, S
   level.smoother = old ? old->smoother : make_registered_method<Scalar, Space>(choice, "smoother");
   tell_polynomial(level, choice);
   const Matrix<Scalar, Space> exact =
-      level.is_exact ? shifted<Scalar, Space>(space, level.matrix) : Matrix<Scalar, Space>();
+      level.is_exact ? shifted<Scalar, Space>(space, level.matrix, level.sizes) : Matrix<Scalar, Space>();
   const CsrView<Scalar, Space> matrix = level.is_exact ? CsrView<Scalar, Space>(exact) : level.matrix;
   MatrixSource<Scalar, Space> source(matrix);
   source.set_unknowns_per_node(level.unknowns);
@@ -401,6 +407,7 @@ void Hierarchy<Scalar, Space>::release() {
     level.matrix = CsrView<Scalar, Space>(level.matrix.num_rows, level.matrix.num_cols, {}, {}, {});
     level.owned.values = {};
     level.nodes = {};
+    level.sizes = {};
     transfer.p_blocks = transfer.r_blocks = {};
     transfer.prolongator.values = {};
     transfer.restriction.values = {};

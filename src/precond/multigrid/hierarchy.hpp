@@ -10,6 +10,8 @@
 #include "precond/multigrid/prolongator.hpp"
 #include "precond/multigrid/tentative.hpp"
 
+#include <cmath>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -48,6 +50,7 @@ struct Level {
   StoredMatrix<Scalar, Space> a;
   int unknowns = 1;
   RowSums sums;                      ///< of D^-1 A, of all levels but an exact one
+  Vector<Scalar, Space> sizes;       ///< what a diagonal entry is the sum of, see SumSizes; empty: |a_ii|
   double lambda = 0;                 ///< bound of the largest eigenvalue of D^-1 A; 0: not known
   std::shared_ptr<Method> smoother;  ///< of the coarsest level what solves it
   double omega = 1;
@@ -75,6 +78,19 @@ struct CycleWorkspace : Workspace {
   ReduceWorkspace<Scalar, Space> reduce;  ///< of a K-cycle
   int num_vectors = 0;
 };
+
+/// A diagonal entry that is not above this part of `sizes` is zero but for the rounding errors of the sums.
+template <class Scalar>
+constexpr Scalar rounding_of_sums() {
+  return 16 * std::numeric_limits<Scalar>::epsilon();
+}
+/// Relative to an entry or to its size: an inverse that makes rounding errors 1 / shift times as large lets
+/// the residual of CG fall to epsilon / sqrt(shift).
+template <class Scalar>
+Scalar shift_of_null_space() {
+  const Scalar root = std::cbrt(std::numeric_limits<Scalar>::epsilon());
+  return root * root;
+}
 
 /// The levels, their setup and the cycle.
 template <class Scalar, class Space>
@@ -120,6 +136,7 @@ class Hierarchy {
                      Report& report) const;
   bool find_transfer(const Space& space, std::size_t l, const MultiVector<Scalar, Space>& near_null_space);
   bool find_classical_transfer(const Space& space, std::size_t l);
+  void raise_rounding(const Space& space, Level<Scalar, Space>& fine, Level<Scalar, Space>& coarse) const;
   Level<Scalar, Space> coarser(const Space& space, Level<Scalar, Space>& fine,
                                const Level<Scalar, Space>* old) const;
   Storage storage_of(const Level<Scalar, Space>& level, Report& report) const;

@@ -3,6 +3,7 @@
 /// From a level to the next coarser one.
 #include <prekond/pattern/impl/threshold.hpp>
 #include <prekond/sparse_product/spgemm.hpp>
+#include "matrix/find_entry.hpp"
 #include "matrix/longest_row.hpp"
 #include "pattern/block_rows.hpp"
 #include "pattern/fingerprint.hpp"
@@ -39,6 +40,38 @@ struct SetDeadUnknowns {
     if (near_null_space(i, i % m) != Scalar(0)) return;
     for (std::size_t k = a.row_ptrs(i); k < a.row_ptrs(i + 1); ++k)
       if (a.col_idxs(k) == i) a.values(k) = Scalar(1);
+  }
+};
+
+template <class Scalar, class Space>
+struct SizeOfDiagonal {
+  CsrView<Scalar, Space> a;
+  VectorView<Scalar, Space> sizes;
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
+    std::size_t place = 0;
+    sizes(i) = Kokkos::abs(find_entry(a, i, i, place));
+  }
+};
+
+/// s_i = sum_k p_ki^2 s_k, the size of what an entry (A_c)_ii is the sum of. One that is zero but for
+/// rounding, as of a part of the matrix that has shrunk to one row and is singular, becomes `raised` s_i: a
+/// smoother and the coarsest level's inverse divide by it.
+template <class Scalar, class Space>
+struct RaiseRounding {
+  CsrView<Scalar, Space> restriction;
+  VectorView<const Scalar, Space> fine;
+  Matrix<Scalar, Space> a;
+  VectorView<Scalar, Space> coarse;
+  Scalar rounding, raised;
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
+    Scalar size = 0;
+    for (std::size_t k = restriction.row_ptrs(i); k < restriction.row_ptrs(i + 1); ++k)
+      size += restriction.values(k) * restriction.values(k) * fine(restriction.col_idxs(k));
+    coarse(i) = size;
+    std::size_t place = 0;
+    const Scalar entry = find_entry(a, i, i, place);
+    if (place < a.row_ptrs(i + 1) && is_finite(size) && Kokkos::abs(entry) <= rounding * size)
+      a.values(place) = raised * size;
   }
 };
 
@@ -261,6 +294,24 @@ bool Hierarchy<Scalar, Space>::find_classical_transfer(const Space& space, std::
   return true;
 }
 
+template <class Scalar, class Space>
+void Hierarchy<Scalar, Space>::raise_rounding(const Space& space, Level<Scalar, Space>& fine,
+                                              Level<Scalar, Space>& coarse) const {
+  const auto list = [&](std::int64_t size) {
+    return allocate<Vector<Scalar, Space>>(space, "prekond::amg::sizes", size);
+  };
+  if (fine.sizes.extent(0) == 0) {
+    fine.sizes = list(fine.num_rows());
+    Kokkos::parallel_for("prekond::amg::size_of_diagonal", Rows<Space>(space, 0, fine.num_rows()),
+                         SizeOfDiagonal<Scalar, Space>{fine.matrix, fine.sizes});
+  }
+  coarse.sizes = list(coarse.num_rows());
+  Kokkos::parallel_for(
+      "prekond::amg::raise_rounding", Rows<Space>(space, 0, coarse.num_rows()),
+      RaiseRounding<Scalar, Space>{fine.transfer.restriction, fine.sizes, coarse.owned, coarse.sizes,
+                                   rounding_of_sums<Scalar>(), shift_of_null_space<Scalar>()});
+}
+
 /// P, P^T, A P and the coarser level's A_c = P^T A P.
 template <class Scalar, class Space>
 Level<Scalar, Space> Hierarchy<Scalar, Space>::coarser(const Space& space, Level<Scalar, Space>& fine,
@@ -298,6 +349,7 @@ Level<Scalar, Space> Hierarchy<Scalar, Space>::coarser(const Space& space, Level
   if (!is_classical)
     Kokkos::parallel_for("prekond::amg::set_dead_unknowns", Rows<Space>(space, 0, coarse.num_rows()),
                          SetDeadUnknowns<Scalar, Space>{coarse.owned, transfer.near_null_space});
+  raise_rounding(space, fine, coarse);
   transfer.coarse = coarse.owned;
   if (m_options.reuse == Reuse::none) {
     transfer.times_prolongator = {};
@@ -309,6 +361,7 @@ Level<Scalar, Space> Hierarchy<Scalar, Space>::coarser(const Space& space, Level
     transfer.times_prolongator.values = {};
   }
   space.fence("prekond::amg::coarser");  // the working matrices go away
+  fine.sizes = {};
   return coarse;
 }
 

@@ -6,6 +6,7 @@
 #include <prekond/matrix/csr_matrix.hpp>
 
 #include "core/row_teams.hpp"
+#include "precond/scaling/stand_in.hpp"
 #include "precond/scaling/weak_diagonal.hpp"
 #include "precond/setup/breakdown_counter.hpp"
 #include "precond/triangular/grouped_triangles.hpp"
@@ -35,35 +36,8 @@ struct DiagonalOf {
   KOKKOS_FUNCTION Scalar stored(std::int64_t at) const {
     return diagonal(at) < 0 ? Scalar(0) : a.values(a.row_ptrs(row(at)) + diagonal(at));
   }
-  KOKKOS_FUNCTION static bool is_usable(Scalar value) {
-    return is_finite(value) && is_finite(Scalar(1) / value);
-  }
-  /// The largest entry of the row, for one that has no usable diagonal; 1 where that is not usable either. It
-  /// has the sign of -sum_j a_ij a_ji / a_jj, which the elimination of the other rows makes of a zero: what
-  /// they add and the entry do not cancel. A saddle-point matrix then has factors like those of
-  /// [A, B^T; B, -C], which exist in any order where A and C are definite.
-  ///
-  /// Source: Vanderbei, SIAM J. Optim. 5 (1995), on quasidefinite matrices.
-  KOKKOS_FUNCTION Scalar stand_in(std::int64_t at) const {
-    const int own = row(at);
-    Scalar largest = 0, update = 0;
-    for (std::size_t k = a.row_ptrs(own); k < a.row_ptrs(own + 1); ++k) {
-      const int col = a.col_idxs(k);
-      const Scalar size = Kokkos::abs(a.values(k));
-      if (col >= a.num_rows || !is_finite(size)) continue;
-      if (size > largest) largest = size;
-      const Scalar part = update_by(own, col, a.values(k));
-      if (is_finite(part)) update -= part;
-    }
-    if (!is_usable(largest)) return Scalar(1);
-    return update < 0 ? -largest : largest;
-  }
-  /// a_ij a_ji / a_jj, 0 where there is none.
-  KOKKOS_FUNCTION Scalar update_by(int i, int j, Scalar a_ij) const {
-    std::size_t place = 0;
-    const Scalar pivot = find_entry(a, j, j, place);
-    return j != i && is_usable(pivot) ? a_ij * (find_entry(a, j, i, place) / pivot) : Scalar(0);
-  }
+  KOKKOS_FUNCTION static bool is_usable(Scalar value) { return StandIn<Scalar, Space>::is_usable(value); }
+  KOKKOS_FUNCTION Scalar stand_in(std::int64_t at) const { return StandIn<Scalar, Space>{a}(row(at)); }
 };
 
 template <class Scalar, class Space>

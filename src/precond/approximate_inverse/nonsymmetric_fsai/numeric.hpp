@@ -10,10 +10,43 @@
 
 #include "precond/approximate_inverse/fsai/flops.hpp"
 #include "precond/approximate_inverse/nonsymmetric_fsai/setup.hpp"
+#include "precond/scaling/stand_in.hpp"
 #include "precond/scaling/weak_diagonal.hpp"
 #include "precond/setup/breakdown_counter.hpp"
 
 namespace prekond {
+
+namespace impl::nonsymmetric_fsai {
+
+/// G_L and G_U^T of a try: A's, or where rows of these break down, and some have no usable diagonal entry,
+/// those of A with stand-ins for such entries.
+template <class Scalar, class Space>
+struct Factors {
+  CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> lower, upper;
+  BreakdownCounter outcome;
+  Report report;  ///< its operations and notes
+  BreakdownCounter stand_ins{};
+
+  long long num_breakdowns() const { return outcome.pivots + outcome.diagonals; }
+  void replace_by_better(const Factors& other, const BreakdownCounter& stand_ins_of_other) {
+    const double flops = report.numeric_flops + other.report.numeric_flops;
+    if (other.num_breakdowns() < num_breakdowns()) {
+      *this = other;
+      stand_ins = stand_ins_of_other;
+    }
+    report.numeric_flops = flops;
+  }
+  Breakdowns breakdowns() const {
+    Breakdowns all = breakdowns_of(stand_ins, "");
+    if (all.count > 0)
+      all.action = std::to_string(all.count) +
+                   " rows without a usable diagonal entry took their largest entry in its place";
+    add_breakdowns(breakdowns_of(outcome, "fewer columns, without those of bad pivots"), all);
+    return all;
+  }
+};
+
+}  // namespace impl::nonsymmetric_fsai
 
 template <class Scalar, class Space>
 CsrGraph<Space> NonsymmetricFsai<Scalar, Space>::make_pattern(const Space& space,
@@ -45,24 +78,39 @@ void NonsymmetricFsai<Scalar, Space>::find_inverse(const Space& space, const mat
     return matrix_type(a.num_rows, a.num_rows, pattern.row_ptrs, pattern.col_idxs,
                        allocate<Vector<Scalar, Space>>(space, label, pattern.nnz()));
   };
-  matrix_type lower = values_of("prekond::nonsymmetric_fsai::lower_values");
-  matrix_type upper = values_of("prekond::nonsymmetric_fsai::upper_values");
-  {  // the setup's arrays make way for the transposition's
-    impl::nonsymmetric_fsai::Setup<Scalar, Space> setup(space, a, source.wanted_rows(),
+  using Factors = impl::nonsymmetric_fsai::Factors<Scalar, Space>;
+  const auto factors_of = [&](const matrix_view& matrix) {
+    Factors own{values_of("prekond::nonsymmetric_fsai::lower_values"),
+                values_of("prekond::nonsymmetric_fsai::upper_values"),
+                {},
+                {}};
+    impl::nonsymmetric_fsai::Setup<Scalar, Space> setup(space, matrix, source.wanted_rows(),
                                                         m_options.workspace_limits(), name());
     const impl::LongestRow longest = setup.check_rows(pattern);
-    report.numeric_flops = 2 * impl::fsai::count_flops<Space>(
-                                   space, "prekond::nonsymmetric_fsai::numeric::count_flops", pattern, {});
+    own.report.numeric_flops =
+        2 * impl::fsai::count_flops<Space>(space, "prekond::nonsymmetric_fsai::numeric::count_flops", pattern,
+                                           {});
     const auto length = static_cast<double>(longest.length);
     this->tell(
-        impl::cost_note(space, name(), report.numeric_flops, 2 * length * length * length / 3, longest),
-        report);
-    setup.solve(lower, upper, m_options.setup_scalar == Precision::single_precision);
-    if (!kept && m_options.postfilter > 0) setup.postfilter(lower, upper, m_options.postfilter, report);
-    setup.scale(lower, upper);
-    report.breakdowns = impl::breakdowns_of(setup.outcome(), "fewer columns, without those of bad pivots");
+        impl::cost_note(space, name(), own.report.numeric_flops, 2 * length * length * length / 3, longest),
+        own.report);
+    setup.solve(own.lower, own.upper, m_options.setup_scalar == Precision::single_precision);
+    if (!kept && m_options.postfilter > 0)
+      setup.postfilter(own.lower, own.upper, m_options.postfilter, own.report);
+    setup.scale(own.lower, own.upper);
+    own.outcome = setup.outcome();
+    return own;
+  };
+  Factors best = factors_of(a);
+  if (best.num_breakdowns() > 0) {
+    impl::BreakdownCounter stand_ins{};
+    const matrix_type filled = impl::fill_diagonal<Scalar, Space>(space, a, source.wanted_rows(), stand_ins);
+    if (filled.num_rows > 0) best.replace_by_better(factors_of(filled), stand_ins);
   }
-  this->store_factors(space, lower, upper, {m_options.storage, m_options.storage_format}, report);
+  report.numeric_flops = best.report.numeric_flops;
+  report.notes.insert(report.notes.end(), best.report.notes.begin(), best.report.notes.end());
+  report.breakdowns = best.breakdowns();
+  this->store_factors(space, best.lower, best.upper, {m_options.storage, m_options.storage_format}, report);
 }
 
 }  // namespace prekond

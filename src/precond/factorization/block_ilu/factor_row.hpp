@@ -157,7 +157,7 @@ struct FactorBlockRow {
         const std::size_t k = first + block - (block > row.num_lower && !has_diagonal ? 1 : 0);
         Scalar value = own && !has_diagonal ? Scalar(0) : a_values(k * n + strides.place(p, q));
         if (own && p == q) {
-          value += shift * Kokkos::abs(value);
+          value += shift * value;
           if (is_padding(i, p)) value = 1;
         }
         row.blocks[e] = value;
@@ -309,7 +309,7 @@ struct FactorBlockRow {
       if (!own) continue;
       for (int p = 0; p < b; ++p) {
         Scalar& value = to[p * b + p];
-        value = is_padding(i, p) ? Scalar(1) : value + shift * Kokkos::abs(value);
+        value = is_padding(i, p) ? Scalar(1) : value + shift * value;
       }
     }
   }
@@ -389,7 +389,7 @@ struct FactorBlockRow {
     const int b = block_size(), p = e % b;
     if (e / b != p) return 0;
     const Scalar entry = is_padding(i, p) ? Scalar(1) : a_diagonal(i, p);
-    const Scalar direct = Scalar(1) / (entry + shift * Kokkos::abs(entry));
+    const Scalar direct = Scalar(1) / (entry + shift * entry);
     if (is_finite(entry) && is_finite(direct)) return direct;
     const int own_blocks = row.num_lower + row.num_upper + (diagonal(i) >= 0 ? 1 : 0);
     Scalar most = 0;
