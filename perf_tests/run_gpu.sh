@@ -15,7 +15,7 @@
 #   PETSc's own, on the GPUs and on two cores (ksp).
 # tables: the paper's tables and a sweep over settings, with the real matrices of MATRICES (default ../shared/matrices/spd).
 # PART_SECONDS: how long a part may take, default 530. SETUP_MATRICES, SOLVE_MATRICES: other matrices than the default ones.
-#   ONLY: a pattern (of bash's =~) that the names of performance tests and tables have to match.
+#   ONLY: a pattern (of bash's =~) that the names of performance tests, tables and sanitized cases have to match.
 # LD_LIBRARY_PATH is the caller's: it must lead to CUDA's libraries, and to Kokkos's where those are shared.
 
 set -eu
@@ -447,8 +447,10 @@ part_sanitize() {
   export -f sanitize
   for tool in memcheck racecheck initcheck synccheck; do
     case_of_test=$(program test_precond)
-    [[ -z $case_of_test || $tool == initcheck ]] || printf '%s test_precond %s --gtest_filter=%s\n' "$tool" "$case_of_test" "$filter"
-    sanitize_cases "$program" | while read -r name line; do printf '%s %s %s %s\n' "$tool" "$name" "$program" "$line"; done
+    [[ -z $case_of_test || $tool == initcheck ]] || ! wanted test_precond || printf '%s test_precond %s --gtest_filter=%s\n' "$tool" "$case_of_test" "$filter"
+    sanitize_cases "$program" | while read -r name line; do
+      ! wanted "$name" || printf '%s %s %s %s\n' "$tool" "$name" "$program" "$line"
+    done
   done | timeout "$(left)" xargs -P "${SANITIZE_JOBS:-8}" -I '{}' bash -c 'sanitize $1' bash '{}' | sort >"$lines"
   grep FAILED "$lines" >&2 && failed "compute-sanitizer: see $lines and the logs beside it"
   awk '{ ++all[$2] } !/FAILED/ { ++good[$2] } END { for (tool in all) printf "%s: nothing found in %d of %d runs\n", tool, good[tool], all[tool] }' "$lines"
