@@ -221,6 +221,30 @@ TYPED_TEST(ExtremeScalesTest, AFailureLeavesNoWorseVectorThanTheInitialOne) {
     }
 }
 
+TYPED_TEST(ExtremeScalesTest, ARightHandSideThatIsNothingAgainstTheResidual) {
+  // Scaled by the residual after the first steps, b would be zero, and x = 0 its solution.
+  std::vector<Variant> variants = all_variants();
+  variants.push_back({"richardson", {}});
+  const std::vector<double> b = {0.3, -0.7, 0.5, 0.2};
+  for (const double tiny : {1e-124, 1e-60, 1e-10})
+    for (const double huge : {1.7e308, 1e250})
+      for (const char* name : {"fsai", "jacobi", "multicolor_ssor"}) {
+        const HostMatrix<double> a = sparse({{tiny, huge, 0, 0},
+                                             {huge, tiny * 1e7, 0, 1e-119},
+                                             {0, 0, 1e-117, 0.125},
+                                             {0, 1e-119, 0.125, 1e-105}});
+        const auto m = preconditioner_of<TypeParam>(name, a);
+        for (const Variant& variant : variants) {
+          SCOPED_TRACE(variant.name() + ", " + name + ", " + std::to_string(std::log10(tiny)));
+          const auto solved = solve_with<double, TypeParam>(variant, operator_of<TypeParam>(a), m.get(), b,
+                                                            stop_at(1e-10, 300));
+          EXPECT_TRUE(all_finite(solved.x));
+          const auto found = double(relative_residual(a, b, solved.x));
+          EXPECT_LE(found, solved.result.converged ? 1.001e-10 : 1.000001);
+        }
+      }
+}
+
 TYPED_TEST(ExtremeScalesTest, AResidualOnTheLeftThatIsOutOfRange) {
   // ||b - A x|| / ||M^-1 (b - A x)|| is out of range after the first cycle.
   HostMatrix<double> a = uneven_matrix(9);
