@@ -83,6 +83,9 @@ class ConfigReader {
       : m_path(path), m_text(read_text(path)), m_command(command) {}
 
   RawSettings read() {
+    // The library takes a NUL for the end of a value.
+    if (const std::size_t nul = m_text.find('\0'); nul != m_text.npos)
+      refuse(nul, "not valid JSON: there is a NUL byte; remove it");
     const Value file = value();
     skip_blanks();
     if (m_at < m_text.size()) refuse(m_at, "not valid JSON: nothing is expected after the end");
