@@ -173,7 +173,8 @@ class ConfigReader {
   Json scalar() {
     const std::size_t begin = m_at;
     const std::string text = token();
-    if (text.empty()) refuse(begin, "not valid JSON: a value is expected");
+    // The library leaves out a byte order mark, wherever a value begins.
+    if (text.empty() || text.starts_with("\xef")) refuse(begin, "not valid JSON: a value is expected");
     const bool is_whole = text.find_first_of(".eE") == text.npos;
     const auto refuse_number = [&](const std::string& size) {
       if (is_whole)
