@@ -19,6 +19,9 @@ if(PREKOND_ENABLE_SANITIZERS)
   target_compile_options(prekond_build_flags INTERFACE -fsanitize=address,undefined -fno-omit-frame-pointer -g)
   target_link_options(prekond_build_flags INTERFACE -fsanitize=address,undefined)
 endif()
+if(PREKOND_FUZZER)
+  target_compile_options(prekond_build_flags INTERFACE -fsanitize=fuzzer-no-link -fno-sanitize-recover=undefined)
+endif()
 
 # The width of the processor's vector registers is part of the layout of dense factors.
 include(CheckCXXSourceCompiles)

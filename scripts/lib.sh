@@ -27,12 +27,14 @@ SUITE=openmp # the one that the functions below `setup` work on; setup_suite cho
 ARCH=''      # what the suite openmp is compiled for, ARCH or ARCH+TUNE (PREKOND_ARCH, -mtune); empty: this machine
 CONTRACT=''  # with that, -ffp-contract of its compilation: off or fast
 INSTALL=''   # not empty: a build without tests, for scripts/install
+FUZZER=''    # not empty: a build by clang for libFuzzer, with sanitizers (scripts/fuzz)
 TIMES=''     # not empty: compilers are timed (scripts/build --times), and ccache is left out
 
 # mpi is left out on purpose: only `scripts/setup peers` needs it.
 readonly OPENMP_PACKAGES=(g++ cmake ninja-build ccache git python3 libkokkos-dev libgtest-dev libgmock-dev
   libbenchmark-dev libmetis-dev libsuitesparse-dev nlohmann-json3-dev libcli11-dev zlib1g-dev clang-tidy)
 readonly PEER_PACKAGES=(libhypre-dev libamgcl-dev libopenmpi-dev openmpi-bin libviennacl-dev libboost-dev ocl-icd-opencl-dev)
+readonly FUZZER_PACKAGES=(clang libclang-rt-dev libomp-dev)
 readonly TRILINOS_PACKAGES=(g++ cmake ninja-build ccache git python3
   libtrilinos-{tpetra,belos,ifpack2,kokkos,kokkos-kernels,teuchos,xpetra,zoltan2,zoltan,amesos2,thyra,shylu,rtop}-dev
   libptscotch-dev libmumps-dev libhdf5-openmpi-dev libboost-dev libblas-dev liblapack-dev libopenmpi-dev openmpi-bin
@@ -479,6 +481,14 @@ setup_peers() {
   with_lock "$ROOT.lock" add_packages "$ROOT" peers "${PEER_PACKAGES[@]}" && check_root "$ROOT"
 }
 
+# setup_fuzzer: like setup, with clang.
+setup_fuzzer() {
+  setup || return 1
+  FUZZER=1
+  [[ $MODE == root ]] || { have clang++ || { say "scripts/fuzz needs clang and libFuzzer: install them" && return 1; }; return 0; }
+  with_lock "$ROOT.lock" add_packages "$ROOT" fuzzer "${FUZZER_PACKAGES[@]}" && check_root "$ROOT"
+}
+
 # setup_trilinos: like setup, for the suite trilinos.
 setup_trilinos() {
   local root=$CACHE/trilinos-root
@@ -506,6 +516,8 @@ build_folder() {
     echo "$SOURCE_DIR/build/times/$SUITE"
   elif [[ -n $INSTALL ]]; then
     echo "$SOURCE_DIR/build/install"
+  elif [[ -n $FUZZER ]]; then
+    echo "$SOURCE_DIR/build/fuzz"
   elif [[ -n $ARCH ]]; then
     echo "$SOURCE_DIR/build/targets/${ARCH/+/-tune-}-contract-$CONTRACT"
   elif [[ $MODE == root ]]; then
@@ -548,6 +560,9 @@ configure() {
   if [[ -n $ARCH ]]; then
     args+=("-DPREKOND_ARCH=${ARCH%+*}" "-DCMAKE_CXX_FLAGS=-ffp-contract=$CONTRACT")
     [[ $ARCH != *+* ]] || args[-1]+=" -mtune=${ARCH#*+}"
+  elif [[ -n $FUZZER ]]; then
+    args+=(-DCMAKE_CXX_COMPILER=clang++ "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG" -DPREKOND_FUZZER=ON
+      -DPREKOND_ENABLE_SANITIZERS=ON -DPREKOND_ENABLE_NATIVE=ON)
   elif [[ $SUITE == trilinos ]]; then
     # The adapters, what they link, and their tests; the library's own tests are the suite openmp's.
     args+=(-DPREKOND_TESTS=adapters -DPREKOND_ENABLE_SINGLE=OFF)

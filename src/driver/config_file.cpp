@@ -85,6 +85,9 @@ class ConfigReader {
       : m_path(path), m_text(read_text(path)), m_command(command) {}
 
   RawSettings read() {
+    // The library takes a NUL for the end of a value.
+    if (const std::size_t nul = m_text.find('\0'); nul != m_text.npos)
+      refuse(nul, "not valid JSON: there is a NUL byte; remove it");
     const Value file = value();
     skip_blanks();
     if (m_at < m_text.size()) refuse(m_at, "not valid JSON: nothing is expected after the end");
@@ -172,7 +175,8 @@ class ConfigReader {
   Json scalar() {
     const std::size_t begin = m_at;
     const std::string text = token();
-    if (text.empty()) refuse(begin, "not valid JSON: a value is expected");
+    // The library leaves out a byte order mark, wherever a value begins.
+    if (text.empty() || text.starts_with("\xef")) refuse(begin, "not valid JSON: a value is expected");
     const bool is_whole = text.find_first_of(".eE") == text.npos;
     const auto refuse_number = [&](const std::string& size) {
       if (is_whole)

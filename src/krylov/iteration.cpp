@@ -55,6 +55,7 @@ void KrylovIteration<Scalar, Space>::residual(const MultiVectorView<Scalar, Spac
   for (int c : m_running) {
     const double scale = ratio(m_norms.of(c, 0), m_norms.of(c, 1));
     m_columns[c].scale = scale > 0 && std::isfinite(scale) ? scale : 1;
+    m_columns[c].truth = m_norms.of(c, 0);
     m_columns[c].left_is_safe = Safe::norm_is_safe(m_norms.of(c, 1).exponent) || m_norms.of(c, 1).is_zero();
   }
 }
@@ -83,8 +84,11 @@ void KrylovIteration<Scalar, Space>::true_residual(const MultiVectorView<Scalar,
 template <class Scalar, class Space>
 void KrylovIteration<Scalar, Space>::keep_best(int c) {
   Column& state = m_columns[c];
-  const ExtendedNumber norm = ExtendedNumber::of(state.norm_r, m_system.rhs_exponent(c));
+  const ExtendedNumber norm_r = m_on_left ? state.truth : ExtendedNumber::of(state.norm_r);
+  const ExtendedNumber norm = norm_r.times_power(m_system.rhs_exponent(c));
   if (!norm.is_finite() || (state.has_best && !(ratio(norm, state.best) < 1))) return;
+  // An x that is multiplied by a power of two may leave the range once that is undone.
+  if (state.has_best && m_system.solution_exponent(c) != 0) return;
   if (m_best.extent(1) == 0) m_best = allocate_columns("prekond::krylov::best_x", num_columns());
   Kokkos::deep_copy(space(), column(m_best, c), x(c));
   state.has_best = true;
@@ -95,8 +99,13 @@ void KrylovIteration<Scalar, Space>::keep_best(int c) {
 template <class Scalar, class Space>
 void KrylovIteration<Scalar, Space>::go_back(int c) {
   Column& state = m_columns[c];
-  const bool last_is_best = ratio(state.truth.times_power(m_system.rhs_exponent(c)), state.best) <= 1;
-  if (!state.has_best || state.result.iterations == 0 || last_is_best) return;
+  if (!state.has_best || state.result.iterations == 0) return;
+  if (m_system.solution_exponent(c) != 0) {
+    m_running = {c};
+    m_system.round_solution(c);
+    measure_truth();
+  }
+  if (ratio(state.truth.times_power(m_system.rhs_exponent(c)), state.best) <= 1) return;
   m_system.set_solution(c, column(m_best, c), state.best_exponent);
   state.result.true_relative_residual = ratio(state.best, state.norm_b);
   state.result.went_back = true;

@@ -278,7 +278,7 @@ class KrylovIteration {
     if (is_off_center(state)) scale_rhs(c, m_system.rhs_exponent(c) + state.truth.exponent);
   }
   void scale_rhs(int c, int exponent) {
-    if (!solution_fits(c, exponent + m_system.matrix_exponent())) return;
+    if (!solution_fits(c, exponent + m_system.matrix_exponent()) || !rhs_fits(c, exponent)) return;
     m_system.scale_rhs(c, exponent);
     set_threshold(c);
   }
@@ -287,6 +287,12 @@ class KrylovIteration {
     const ExtendedNumber& norm_x = m_columns[c].norm_x;
     return !norm_x.is_finite() || norm_x.is_zero() ||
            norm_x.exponent + m_system.solution_exponent(c) - power < Safe::all - 2;
+  }
+
+  /// Whether b' = 2^-exponent b keeps its digits: where b' were 0, any small x would seem to solve A x = b.
+  bool rhs_fits(int c, int exponent) const {
+    using Limits = std::numeric_limits<Real>;
+    return m_columns[c].norm_b.exponent - exponent > Limits::min_exponent + 2 * Limits::digits;
   }
 
   /// Whether a column that ended without success starts again with other powers of two; finds the reason of

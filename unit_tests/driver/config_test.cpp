@@ -166,6 +166,12 @@ const std::vector<ConfigCase> texts = {
     {"array", "\n [1]", {"c.json:2:2: a config file holds one JSON object"}},
     {"number", "7", {"c.json:1:1: a config file holds one JSON object"}},
     {"comment", after_good("// no comment\n\"rtol\": 1}"), {"c.json:2:1: not valid JSON"}},
+    {"nul_byte",
+     after_good(std::string("\"rtol\": 0\0"
+                            "5}",
+                            12)),
+     {"c.json:2:10: not valid JSON: there is a NUL"}},
+    {"mark", after_good("\"rtol\": \xef\xbb\xbf\x31}"), {"c.json:2:9: 'rtol': not valid JSON: a value"}},
     {"no_value", after_good("\"rtol\": }"), {"c.json:2:9: 'rtol': not valid JSON"}},
     {"more_behind", "{\"generate\": \"poisson2d:5\"}\n{}", {"c.json:2:1: not valid JSON"}},
     {"cut_off", after_good("\"rtol\": 1e-3"), {"c.json:2:", "not valid JSON"}},

@@ -199,7 +199,70 @@ TYPED_TEST(ExtremeScalesTest, ASolutionOutOfRangeEndsAsOutOfRange) {
                                                         nullptr, times(b, b_power), stop_at(1e-8));
       EXPECT_EQ(solved.result.reason, StopReason::out_of_range) << to_string(solved.result.reason);
       EXPECT_FALSE(solved.result.converged);
+      EXPECT_TRUE(all_finite(solved.x));
     }
+}
+
+TYPED_TEST(ExtremeScalesTest, AFailureLeavesNoWorseVectorThanTheInitialOne) {
+  const HostMatrix<double> a = problem("poisson2d:5");
+  const std::vector<double> b = random_vector(a.num_rows);
+  std::vector<Variant> variants = all_variants();
+  for (const char* name : {"gmres", "fgmres"})
+    variants.push_back({name, {{"restart", OptionValue(std::int64_t(2))}}});
+  for (const Variant& variant : variants)
+    for (const std::int64_t iterations : {1, 4, 9, 1000}) {
+      SCOPED_TRACE(variant.name() + ", iterations " + std::to_string(iterations));
+      const HostMatrix<double> small = times(a, -600);
+      const std::vector<double> large = times(b, 600);
+      const auto solved = solve_with<double, TypeParam>(variant, operator_of<TypeParam>(small), nullptr,
+                                                        large, stop_at(1e-8, iterations));
+      EXPECT_TRUE(all_finite(solved.x));
+      EXPECT_LE(double(relative_residual(small, large, solved.x)), 1.000001);
+    }
+}
+
+TYPED_TEST(ExtremeScalesTest, ARightHandSideThatIsNothingAgainstTheResidual) {
+  // Scaled by the residual after the first steps, b would be zero, and x = 0 its solution.
+  std::vector<Variant> variants = all_variants();
+  variants.push_back({"richardson", {}});
+  const std::vector<double> b = {0.3, -0.7, 0.5, 0.2};
+  for (const double tiny : {1e-124, 1e-60, 1e-10})
+    for (const double huge : {1.7e308, 1e250})
+      for (const char* name : {"fsai", "jacobi", "multicolor_ssor"}) {
+        const HostMatrix<double> a = sparse({{tiny, huge, 0, 0},
+                                             {huge, tiny * 1e7, 0, 1e-119},
+                                             {0, 0, 1e-117, 0.125},
+                                             {0, 1e-119, 0.125, 1e-105}});
+        const auto m = preconditioner_of<TypeParam>(name, a);
+        for (const Variant& variant : variants) {
+          SCOPED_TRACE(variant.name() + ", " + name + ", " + std::to_string(std::log10(tiny)));
+          const auto solved = solve_with<double, TypeParam>(variant, operator_of<TypeParam>(a), m.get(), b,
+                                                            stop_at(1e-10, 300));
+          EXPECT_TRUE(all_finite(solved.x));
+          const auto found = double(relative_residual(a, b, solved.x));
+          EXPECT_LE(found, solved.result.converged ? 1.001e-10 : 1.000001);
+        }
+      }
+}
+
+TYPED_TEST(ExtremeScalesTest, AResidualOnTheLeftThatIsOutOfRange) {
+  // ||b - A x|| / ||M^-1 (b - A x)|| is out of range after the first cycle.
+  HostMatrix<double> a = uneven_matrix(9);
+  std::vector<std::vector<double>> dense(9, std::vector<double>(9, 0.0));
+  for (std::int64_t i = 0; i < 9; ++i)
+    for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k) dense[i][a.col_idxs[k]] = a.values[k];
+  dense[5][3] = 1e300;
+  a = sparse(dense);
+  const std::vector<double> b = random_vector(9);
+  const auto m = preconditioner_of<TypeParam>("multicolor_ssor", a);
+  for (const Variant& variant : general_variants()) {
+    SCOPED_TRACE(variant.name());
+    const auto solved =
+        solve_with<double, TypeParam>(variant, operator_of<TypeParam>(a), m.get(), b, stop_at(1e-10, 300));
+    EXPECT_TRUE(all_finite(solved.x));
+    const auto found = double(relative_residual(a, b, solved.x));
+    EXPECT_LE(found, solved.result.converged ? 1.001e-10 : 1.000001);
+  }
 }
 
 TYPED_TEST(ExtremeScalesTest, AZeroRightHandSideHasOnlyZeroEntries) {

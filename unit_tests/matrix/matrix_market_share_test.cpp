@@ -87,6 +87,18 @@ TEST_F(MatrixMarketShare, RowsAreThoseOfOneReaderToTheLastBit) {
   expect_like_one_reader("%%MatrixMarket matrix coordinate pattern general\n2 5 3\n1 5\n2 1\n1 1\n");
 }
 
+TEST_F(MatrixMarketShare, LinesMayEndInCr) {
+  const std::vector<std::string> ends = {"\r", "\n", "\r\n", "\r\r"};
+  const std::string text = scattered(40, 700, "general");
+  std::string old, mixed;
+  for (const char c : text) {
+    old += c == '\n' ? '\r' : c;
+    mixed += c == '\n' ? ends[mixed.size() % 4] : std::string(1, c);
+  }
+  expect_like_one_reader(old);
+  expect_like_one_reader(mixed);
+}
+
 TEST_F(MatrixMarketShare, ArraysArePlacedByTheValuesBefore) {
   const std::string array = "%%MatrixMarket matrix array real ";
   std::string values, fewer;

@@ -90,12 +90,15 @@ void TextInput::seek(std::int64_t offset) {
 std::int64_t TextInput::line_start(std::int64_t offset) {
   char* const data = m_raw_data.get();
   seek(offset - 1);
-  while (const std::size_t got = read_file(data, raw_size)) {
-    const void* const end = std::memchr(data, '\n', got);
-    if (end != nullptr)
-      return m_place - static_cast<std::int64_t>(got) + (static_cast<const char*>(end) - data) + 1;
+  for (bool after_cr = false;;) {
+    const std::size_t got = read_file(data, raw_size);
+    const std::int64_t begin = m_place - static_cast<std::int64_t>(got);
+    if (got == 0 || (after_cr && data[0] != '\n')) return begin;
+    end_lines_by_lf(data, data + got);
+    if (const void* const end = std::memchr(data, '\n', got))
+      return begin + (static_cast<const char*>(end) - data) + 1;
+    after_cr = data[got - 1] == '\r';
   }
-  return m_place;
 }
 
 void TextInput::restrict_to(int part, int num_parts) {
