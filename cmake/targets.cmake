@@ -16,11 +16,17 @@ elseif(PREKOND_ENABLE_NATIVE)
   target_compile_options(prekond_build_flags INTERFACE -march=native)
 endif()
 if(PREKOND_ENABLE_SANITIZERS)
-  target_compile_options(prekond_build_flags INTERFACE -fsanitize=address,undefined -fno-omit-frame-pointer -g)
+  target_compile_options(prekond_build_flags INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=undefined
+                                                       -fno-omit-frame-pointer -g1)
   target_link_options(prekond_build_flags INTERFACE -fsanitize=address,undefined)
 endif()
 if(PREKOND_FUZZER)
-  target_compile_options(prekond_build_flags INTERFACE -fsanitize=fuzzer-no-link -fno-sanitize-recover=undefined)
+  target_compile_options(prekond_build_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
+if(PREKOND_ENABLE_COVERAGE)
+  target_compile_options(prekond_build_flags INTERFACE --coverage)
+  target_link_options(prekond_build_flags INTERFACE --coverage)
 endif()
 
 # The width of the processor's vector registers is part of the layout of dense factors.

@@ -26,6 +26,7 @@ readonly STATE=$CACHE/toolchain # lines "key=value", written by setup
 SUITE=openmp # the one that the functions below `setup` work on; setup_suite chooses
 ARCH=''      # what the suite openmp is compiled for, ARCH or ARCH+TUNE (PREKOND_ARCH, -mtune); empty: this machine
 CONTRACT=''  # with that, -ffp-contract of its compilation: off or fast
+SANITIZE=''  # not empty: a build with sanitizers that counts the lines that run (scripts/test sanitize)
 INSTALL=''   # not empty: a build without tests, for scripts/install
 FUZZER=''    # not empty: a build by clang for libFuzzer, with sanitizers (scripts/fuzz)
 TIMES=''     # not empty: compilers are timed (scripts/build --times), and ccache is left out
@@ -34,6 +35,7 @@ TIMES=''     # not empty: compilers are timed (scripts/build --times), and ccach
 readonly OPENMP_PACKAGES=(g++ cmake ninja-build ccache git python3 libkokkos-dev libgtest-dev libgmock-dev
   libbenchmark-dev libmetis-dev libsuitesparse-dev nlohmann-json3-dev libcli11-dev zlib1g-dev clang-tidy)
 readonly PEER_PACKAGES=(libhypre-dev libamgcl-dev libopenmpi-dev openmpi-bin libviennacl-dev libboost-dev ocl-icd-opencl-dev)
+readonly COVERAGE_PACKAGES=(gcovr)
 readonly FUZZER_PACKAGES=(clang libclang-rt-dev libomp-dev)
 readonly TRILINOS_PACKAGES=(g++ cmake ninja-build ccache git python3
   libtrilinos-{tpetra,belos,ifpack2,kokkos,kokkos-kernels,teuchos,xpetra,zoltan2,zoltan,amesos2,thyra,shylu,rtop}-dev
@@ -481,6 +483,14 @@ setup_peers() {
   with_lock "$ROOT.lock" add_packages "$ROOT" peers "${PEER_PACKAGES[@]}" && check_root "$ROOT"
 }
 
+# setup_sanitize: like setup, for the build with sanitizers, with gcovr for the report of its coverage.
+setup_sanitize() {
+  setup || return 1
+  SANITIZE=1
+  [[ $MODE == root ]] || { have gcovr || say "no gcovr here: coverage is not reported" && return 0; }
+  with_lock "$ROOT.lock" add_packages "$ROOT" coverage "${COVERAGE_PACKAGES[@]}" && check_root "$ROOT"
+}
+
 # setup_fuzzer: like setup, with clang.
 setup_fuzzer() {
   setup || return 1
@@ -504,8 +514,13 @@ setup_trilinos() {
   SUITE=trilinos MODE=root ROOT=$root PERF_TESTS=OFF
 }
 
-# setup_suite openmp|trilinos: setup, or setup_trilinos.
-setup_suite() { if [[ $1 == trilinos ]]; then setup_trilinos; else setup; fi; }
+# setup_suite openmp|trilinos|sanitize
+setup_suite() {
+  case $1 in
+    openmp) setup ;;
+    *) "setup_$1" ;;
+  esac
+}
 
 # ---------------------------------------------------------------------------------------------- building and running
 
@@ -516,6 +531,8 @@ build_folder() {
     echo "$SOURCE_DIR/build/times/$SUITE"
   elif [[ -n $INSTALL ]]; then
     echo "$SOURCE_DIR/build/install"
+  elif [[ -n $SANITIZE ]]; then
+    echo "$SOURCE_DIR/build/sanitize"
   elif [[ -n $FUZZER ]]; then
     echo "$SOURCE_DIR/build/fuzz"
   elif [[ -n $ARCH ]]; then
@@ -560,6 +577,9 @@ configure() {
   if [[ -n $ARCH ]]; then
     args+=("-DPREKOND_ARCH=${ARCH%+*}" "-DCMAKE_CXX_FLAGS=-ffp-contract=$CONTRACT")
     [[ $ARCH != *+* ]] || args[-1]+=" -mtune=${ARCH#*+}"
+  elif [[ -n $SANITIZE ]]; then
+    args+=(-DCMAKE_BUILD_TYPE=Sanitize -DCMAKE_CXX_FLAGS_SANITIZE=-O1 -DPREKOND_ENABLE_PERF_TESTS=OFF
+      -DPREKOND_ENABLE_SANITIZERS=ON -DPREKOND_ENABLE_COVERAGE=ON)
   elif [[ -n $FUZZER ]]; then
     args+=(-DCMAKE_CXX_COMPILER=clang++ "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG" -DPREKOND_FUZZER=ON
       -DPREKOND_ENABLE_SANITIZERS=ON -DPREKOND_ENABLE_NATIVE=ON)

@@ -39,7 +39,7 @@ class StoppingState {
   }
   /// Whether the best x is better than the last one, which has not converged; it is the result then.
   KOKKOS_FUNCTION bool goes_back() {
-    if (converged(m_reason) || m_iterations == 0 || !(m_best_norm < m_true_norm)) return false;
+    if (converged(m_reason) || m_iterations == 0 || m_true_norm <= m_best_norm) return false;
     m_true_norm = m_best_norm;
     return true;
   }

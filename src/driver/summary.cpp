@@ -156,7 +156,7 @@ std::string blame_text(const MethodFacts& method, const SolveResult& result, con
                  ", or --precond none, which shows whether the matrix is to blame");
 }
 
-/// The next step where a method's recurrence fails, which GMRES has none of.
+/// The next step where a short recurrence fails; GMRES has none.
 std::string without_recurrence_text(const MethodFacts& method, const Matrix& matrix) {
   const bool is_gmres = method.solver_name == "gmres" || method.solver_name == "fgmres";
   return text_of("choose ", is_gmres ? "" : "--solver gmres, or ", stronger_text(method, matrix));
@@ -179,8 +179,8 @@ std::string failure_text(const MethodFacts& method, const Settings& settings, co
           "): raise --max-iters, or choose a stronger preconditioner ('prekond list preconditioners')",
           singular);
     case StopReason::breakdown_not_spd:
-      return text_of(broke_down, "): p . A p <= 0, so the matrix is not positive definite, with any ",
-                     "preconditioner in place of ", method.precond_name, "; choose --solver gmres with ",
+      return text_of(broke_down, "): p . A p <= 0, so the matrix is not positive definite, and ",
+                     method.precond_name, " is not to blame; choose --solver gmres with ",
                      stronger_text(method, matrix));
     case StopReason::breakdown_preconditioner_not_spd:
       return text_of(broke_down, "): r . M^-1 r <= 0, so the preconditioner ", method.precond_name,
