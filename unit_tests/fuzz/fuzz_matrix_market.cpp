@@ -32,8 +32,9 @@ Result<Scalar> result_of(const std::string& name, const Read& read) {
     return {read(), ""};
   } catch (const InputError& error) {
     check_refusal(error, name.size() + 400);
-    check(std::string(error.what()).starts_with(name + ":"), std::string("no place: ") + error.what());
-    return {{}, error.what()};
+    const std::string what = error.what();
+    check(what.starts_with(name + ":") && what.find('\n') == what.npos, "no place, or no line: " + what);
+    return {{}, what};
   }
 }
 
