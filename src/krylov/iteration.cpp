@@ -302,8 +302,9 @@ void KrylovIteration<Scalar, Space>::conclude(int c, Diagnosis<Scalar, Space>& d
   }
   if (reason != StopReason::nan) {
     int products = 0;
-    state.result.looks_singular = diagnosis.looks_singular(c, column(m_scratch, c), state.truth, state.norm_x,
-                                                           state.result.true_relative_residual, &products);
+    state.result.looks_singular =
+        diagnosis.looks_singular(c, column(m_scratch, c), state.truth, x(c), state.norm_x,
+                                 state.result.true_relative_residual, &products);
     state.result.matrix_products += products;
     const bool says_little = reason == StopReason::stagnation || reason == StopReason::breakdown_not_spd ||
                              reason == StopReason::divergence;
