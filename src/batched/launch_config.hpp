@@ -39,8 +39,8 @@ struct LaunchSizes {
   std::int64_t concurrency;   ///< threads of the space
   std::int64_t most_scratch;  ///< bytes that a team may have
   ScratchFit scratch_fit = ScratchFit::any;
-  int copied = -1;              ///< the piece of which there is a copy, see make_launch_config
   std::int64_t num_levels = 0;  ///< levels of rows of a preconditioner that works level by level, else 0
+  int copied = -1;              ///< the piece of which there is a copy, see make_launch_config
 };
 
 /// A budget that is too small for one system counts as one system. Where the piece `copied` is not in

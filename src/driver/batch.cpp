@@ -291,7 +291,7 @@ void batch(const Context& context, const BatchedOptions& options, const BatchInp
   write_solutions<Scalar>(files, settings, x);
   files.write_report(report);
   if (!settings.quiet) print_batch(report, solver_options, precond_options);
-  files.finish(failure_of_batch(result, report["batch"]["failures"]));
+  files.finish(failure_of_batch(result, report));
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // operator new of the command, whose failure says how many bytes were wanted.
+#include <Kokkos_Macros.hpp>
+
 #include <cstdio>
 #include <cstdlib>
 #include <new>
@@ -18,11 +20,18 @@ class RefusedBytes : public std::bad_alloc {
   char m_text[64];
 };
 
+// NVIDIA's compiler takes operator new for a function of devices too, which cannot throw.
+[[noreturn]] void refuse(std::size_t bytes) {
+  throw RefusedBytes(bytes);
+}
+
 }  // namespace
 
 void* operator new(std::size_t bytes) {
   void* const memory = std::malloc(bytes > 0 ? bytes : 1);
-  if (memory == nullptr) throw RefusedBytes(bytes);
+  if (memory == nullptr) {
+    KOKKOS_IF_ON_HOST((refuse(bytes);))
+  }
   return memory;
 }
 void operator delete(void* memory) noexcept {

@@ -263,7 +263,7 @@ const std::vector<ErrorCase> solve_errors = {
     {"richardson_diverges",
      {"solve", "--generate", "poisson2d:5", "--solver", "richardson", "--max-iters", "9000"},
      5,
-     {"richardson diverged", "choose another solver"}},
+     {"richardson diverged", "choose --solver gmres"}},
 };
 
 std::string case_name(const ::testing::TestParamInfo<ErrorCase>& info) {

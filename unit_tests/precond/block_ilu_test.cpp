@@ -327,8 +327,8 @@ TYPED_TEST(BlockIluTest, AShiftEnlargesNegativeDiagonalEntries) {
   BlockIlu0<double, TypeParam> expected(options);
   shifted.numeric(TypeParam(), to_device<TypeParam>(host));
   expected.numeric(TypeParam(), to_device<TypeParam>(larger));
-  EXPECT_EQ(shifted.report().breakdowns.count, 1);
-  EXPECT_EQ(expected.report().breakdowns.count, 1);
+  EXPECT_GT(shifted.report().breakdowns.count, 0);
+  EXPECT_EQ(shifted.report().breakdowns.count, expected.report().breakdowns.count);
   EXPECT_EQ(to_vector(shifted.factor_upper().values), to_vector(expected.factor_upper().values));
   const std::vector<double> x = waves_of(60);
   EXPECT_EQ((applied_to<double, TypeParam>(shifted, x)), (applied_to<double, TypeParam>(expected, x)));

@@ -184,6 +184,17 @@ TYPED_TEST(FailedAllocations, OfFormats) {
   }
 }
 
+/// Which exception missing memory is depends on the space.
+template <class Action>
+std::string text_of_any(const Action& action) {
+  try {
+    action();
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return "nothing was thrown";
+}
+
 /// More bytes than any host or device has: the error has the label, and the same objects work afterwards.
 TYPED_TEST(FailedAllocations, OfMoreThanAnyMemory) {
   using Space = TypeParam;
@@ -191,7 +202,7 @@ TYPED_TEST(FailedAllocations, OfMoreThanAnyMemory) {
   const auto too_large = [] {
     allocate<Vector<char, Space>>(Space(), "prekond::testing::too_large", std::size_t(1) << 50);
   };
-  EXPECT_THAT(message_of<std::exception>(too_large), HasSubstr("prekond::testing::too_large"));
+  EXPECT_THAT(text_of_any(too_large), HasSubstr("prekond::testing::too_large"));
   const auto a = generate<double, Space>(Space(), "tridiagonal:50");
   const auto m = create_preconditioner<double, Space>("ilu0");
   this->set_up(*m, a);
@@ -211,8 +222,7 @@ TYPED_TEST(FailedAllocations, OfALargeBasis) {
   const auto solve = [&](std::int64_t max_iters) {
     return gmres->solve(Space(), op, nullptr, b, x, {.rtol = 1e-6, .atol = 0, .max_iters = max_iters});
   };
-  EXPECT_THAT(message_of<std::exception>([&] { solve(restart); }),
-              ::testing::HasSubstr("prekond::gmres::basis"));
+  EXPECT_THAT(text_of_any([&] { solve(restart); }), ::testing::HasSubstr("prekond::gmres::basis"));
   EXPECT_EQ(solve(2).iterations, 2);
 }
 

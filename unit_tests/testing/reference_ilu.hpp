@@ -78,6 +78,8 @@ std::vector<std::map<int, long double>> scaled_rows(const HostMatrix<Scalar>& a,
       largest = std::max(largest, std::abs(static_cast<long double>(a.values[k])));
       if (j != i && a(j, j) != 0)
         update -= static_cast<long double>(a.values[k]) * static_cast<long double>(a(j, i)) / a(j, j);
+      else if (j < i && a(j, i) != 0)  // an earlier row without a diagonal entry either
+        update -= static_cast<long double>(a.values[k]) * (a(j, i) < 0 ? -1 : 1);
     }
     const auto own = rows[i].find(i);
     long double diagonal = own == rows[i].end() ? 0 : own->second;

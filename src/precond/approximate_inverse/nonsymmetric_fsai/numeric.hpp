@@ -36,13 +36,17 @@ struct Factors {
     }
     report.numeric_flops = flops;
   }
+  /// The report has the larger one of two counts, as a row may have a stand-in and break down.
   Breakdowns breakdowns() const {
-    Breakdowns all = breakdowns_of(stand_ins, "");
-    if (all.count > 0)
-      all.action = std::to_string(all.count) +
-                   " rows without a usable diagonal entry took their largest entry in its place";
-    add_breakdowns(breakdowns_of(outcome, "fewer columns, without those of bad pivots"), all);
-    return all;
+    const Breakdowns of_rows = breakdowns_of(outcome, "fewer columns, without those of bad pivots");
+    Breakdowns replaced = breakdowns_of(stand_ins, "");
+    if (replaced.count == 0) return of_rows;
+    replaced.action = std::to_string(replaced.count) +
+                      " rows without a usable diagonal entry took their largest entry in its place";
+    Breakdowns result = replaced.count < of_rows.count ? of_rows : replaced;
+    result.action = replaced.action;
+    if (of_rows.count > 0) result.action += ", " + std::to_string(of_rows.count) + " have " + of_rows.action;
+    return result;
   }
 };
 
