@@ -90,6 +90,13 @@ void KrylovIteration<Scalar, Space>::keep_best(int c) {
   // An x that is multiplied by a power of two may leave the range once that is undone.
   if (state.has_best && m_system.solution_exponent(c) != 0) return;
   if (m_best.extent(1) == 0) m_best = allocate_columns("prekond::krylov::best_x", num_columns());
+  if (state.has_best && !state.has_first) {
+    if (m_first.extent(1) == 0) m_first = allocate_columns("prekond::krylov::first_x", num_columns());
+    Kokkos::deep_copy(space(), column(m_first, c), column(m_best, c));
+    state.has_first = true;
+    state.first = state.best;
+    state.first_exponent = state.best_exponent;
+  }
   Kokkos::deep_copy(space(), column(m_best, c), x(c));
   state.has_best = true;
   state.best = norm;
@@ -100,15 +107,24 @@ template <class Scalar, class Space>
 void KrylovIteration<Scalar, Space>::go_back(int c) {
   Column& state = m_columns[c];
   if (!state.has_best || state.result.iterations == 0) return;
-  if (m_system.solution_exponent(c) != 0) {
-    m_running = {c};
+  m_running = {c};
+  // As x will be rounded once the powers of two are undone.
+  const auto measure_rounded = [&] {
     m_system.round_solution(c);
     measure_truth();
-  }
-  if (ratio(state.truth.times_power(m_system.rhs_exponent(c)), state.best) <= 1) return;
+    return state.truth.times_power(m_system.rhs_exponent(c));
+  };
+  const ExtendedNumber last = m_system.solution_exponent(c) == 0
+                                  ? state.truth.times_power(m_system.rhs_exponent(c))
+                                  : measure_rounded();
+  if (ratio(last, state.best) <= 1) return;
+  state.result.went_back = true;
   m_system.set_solution(c, column(m_best, c), state.best_exponent);
   state.result.true_relative_residual = ratio(state.best, state.norm_b);
-  state.result.went_back = true;
+  // That may be one of ordinary products, whose rounding errors may be larger than it is.
+  if (!state.has_first || ratio(measure_rounded(), state.first) <= 1) return;
+  m_system.set_solution(c, column(m_first, c), state.first_exponent);
+  measure_rounded();
 }
 
 template <class Scalar, class Space>
@@ -211,8 +227,13 @@ void KrylovIteration<Scalar, Space>::confirm_rounded(int c) {
 template <class Scalar, class Space>
 StopReason KrylovIteration<Scalar, Space>::final_reason(int c) const {
   const Column& state = m_columns[c];
-  return stopping::confirmed_reason(state.reason, state.truth.is_finite(), state.truth.value(),
-                                    state.threshold);
+  const StopReason reason =
+      stopping::confirmed_reason(state.reason, state.truth.is_finite(), state.truth.value(), state.threshold);
+  const bool is_indefinite =
+      reason == StopReason::breakdown_not_spd || reason == StopReason::breakdown_preconditioner_not_spd;
+  // The products of a residual that is nothing but rounding say nothing of the matrix.
+  constexpr double epsilon = std::numeric_limits<Real>::epsilon();
+  return is_indefinite && state.result.true_relative_residual <= epsilon ? StopReason::stagnation : reason;
 }
 
 template <class Scalar, class Space>

@@ -66,11 +66,14 @@ class KrylovIteration {
     ExtendedNumber last_claim;  ///< the true residual at the last of them, without the powers of two
     int breakdowns = 0;
     int rescalings = 0;
-    ExtendedNumber truth;   ///< ||b - A x|| at the end of a cycle; NaN where x is not finite
-    ExtendedNumber norm_x;  ///< ||x|| there
-    bool has_best = false;  ///< whether there is a copy of x, the best so far
-    ExtendedNumber best;    ///< its ||b - A x||, without the powers of two
-    int best_exponent = 0;  ///< of the power of two that it is scaled by
+    ExtendedNumber truth;    ///< ||b - A x|| at the end of a cycle; NaN where x is not finite
+    ExtendedNumber norm_x;   ///< ||x|| there
+    bool has_best = false;   ///< whether there is a copy of x, the best so far
+    ExtendedNumber best;     ///< its ||b - A x||, without the powers of two
+    int best_exponent = 0;   ///< of the power of two that it is scaled by
+    bool has_first = false;  ///< whether there is a copy of the initial x too, as the best is another one
+    ExtendedNumber first;
+    int first_exponent = 0;
     SolveResult result;
   };
 
@@ -220,7 +223,8 @@ class KrylovIteration {
   enum class Precision { single, twice };
   void true_residual(const MultiVectorView<Scalar, Space>& r, Precision precision);
 
-  /// The best x again, where the last one is worse.
+  /// The best x again, where the last one is worse, or the initial one, where in twice the precision that is
+  /// better than the best.
   void go_back(int c);
 
   static bool leaves_range(double rr, bool begins, std::initializer_list<double> squares) {
@@ -316,8 +320,8 @@ class KrylovIteration {
   OperatorExponents m_cycle_exponents;  ///< the exponents of the last cycle
   bool m_begins_again = false;          ///< the first cycle has ended
   Multi m_scratch;
-  Multi m_low;   ///< the rounding errors of a residual in twice the precision
-  Multi m_best;  ///< copies of x, \see keep_best
+  Multi m_low;            ///< the rounding errors of a residual in twice the precision
+  Multi m_best, m_first;  ///< copies of x, \see keep_best
   std::unique_ptr<Workspace> m_workspace;
 };
 

@@ -216,9 +216,9 @@ void check_end(const Case& c, const End& end) {
   const Wide rtol = c.stopping.rtol, atol = c.stopping.atol;
   const Wide target = std::max(rtol * rtol * b, atol * atol);
   if (result.converged) require(r <= target * (1 + 1e-10), "a false success", c, end);
-  // Where a method starts again, its residual is that of ordinary products.
-  const Wide r0 = squared_residual(c.a, c.b, c.x0), unsure = 1e-14L * size_of_product(c.a, end.x);
-  const Wide allowed = r0 * (1 + 1e-6) + unsure * unsure;
+  // The first residual is one of ordinary products, the last one is in twice the precision.
+  const Wide unsure = 1e-14L * size_of_product(c.a, c.x0) + 1e-29L * size_of_product(c.a, end.x);
+  const Wide r0 = squared_residual(c.a, c.b, c.x0), allowed = r0 * (1 + 1e-6) + unsure * unsure;
   if (!result.converged) require(r <= allowed, "x is worse than the initial one", c, end);
 }
 
@@ -235,10 +235,13 @@ void check_needless_failure(const Case& c, const End& end) {
   const bool called_singular = result.looks_singular || result.reason == StopReason::breakdown_singular;
   require(!called_singular, "it does not look singular", c, end);
   const Wide r = squared_residual(c.a, c.b, end.x);
+  const long double rounding =
+      1e-12L * norm_of_inverse * std::sqrt(static_cast<long double>(squared_norm(c.b)));
   for (int i = 0; i < c.a.n && result.converged; ++i) {
     long double error = -static_cast<long double>(end.x[i]), size = std::abs(error);
     for (int j = 0; j < c.a.n; ++j) error += inverse_a[i][j] * c.b[j];
-    const long double bound = norm_of_inverse * std::sqrt(static_cast<long double>(r)) + 1e-12L * size;
+    const long double bound =
+        norm_of_inverse * std::sqrt(static_cast<long double>(r)) + 1e-12L * size + rounding;
     require(std::abs(error) <= 1.001L * bound || r == 0, "far from the solution", c, end);
   }
   const bool is_spd = is_clearly_spd(c.a);
