@@ -22,8 +22,8 @@ struct BlockwiseWorkspace : Workspace {
   int num_vectors;
 };
 
-/// Up to two threads of a host leave the scaling of so many numbers to one, some 0.2 ms of work: each launch
-/// may wait for a thread whose core another program uses, see SweepTuning::narrow_on_host.
+/// Up to two threads of a host leave the scaling of this many numbers to one, some 0.2 ms of work: each
+/// launch may wait for a thread whose core another program uses, see SweepTuning::narrow_on_host.
 constexpr std::size_t scaled_by_one_thread = std::size_t(1) << 17;
 
 /// The least and the largest |r_i|.
