@@ -378,8 +378,8 @@ TYPED_TEST(AmgInputsTest, SingularPartsThatShrinkToOneRow) {
                      std::to_string(seed));
         const int nodes = 10 + 3 * static_cast<int>(seed);
         const HostMatrix<double> a = complete_graphs(graphs, nodes, seed);
-        const auto m = amg_of<TypeParam>(
-            a, {{"coarse_size", number(graphs == 1 ? 1 : 4)}, {"coarsening", text(coarsening)}});
+        const auto m = amg_of<TypeParam>(a, {{"coarse_size", number(graphs == 1 || seed % 2 == 0 ? 1 : 4)},
+                                             {"coarsening", text(coarsening)}});
         // b in the range of A: the differences of x times the weights.
         const auto x = random_vector(a.num_rows, seed);
         std::vector<double> b(a.num_rows);
