@@ -72,8 +72,8 @@ class KrylovIteration {
     ExtendedNumber best;     ///< its ||b - A x||, without the powers of two
     int best_exponent = 0;   ///< of the power of two that it is scaled by
     bool has_first = false;  ///< whether there is a copy of the initial x too, as the best is another one
-    ExtendedNumber first;
-    int first_exponent = 0;
+    ExtendedNumber first;    ///< its ||b - A x||, as of `best`
+    int first_exponent = 0;  ///< and its power of two
     SolveResult result;
   };
 

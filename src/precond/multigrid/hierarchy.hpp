@@ -49,9 +49,9 @@ struct Level {
   bool whole = false;           ///< it has all entries of its blocks
   StoredMatrix<Scalar, Space> a;
   int unknowns = 1;
-  RowSums sums;                      ///< of D^-1 A, of all levels but an exact one
-  Vector<Scalar, Space> sizes;       ///< what a diagonal entry is the sum of, see SumSizes; empty: |a_ii|
-  double lambda = 0;                 ///< bound of the largest eigenvalue of D^-1 A; 0: not known
+  RowSums sums;                 ///< of D^-1 A, of all levels but an exact one
+  Vector<Scalar, Space> sizes;  ///< what a diagonal entry is the sum of, see RaiseRounding; empty: |a_ii|
+  double lambda = 0;            ///< bound of the largest eigenvalue of D^-1 A; 0: not known
   std::shared_ptr<Method> smoother;  ///< of the coarsest level what solves it
   double omega = 1;
   bool is_exact = false;             ///< the coarsest level: `smoother` is A's inverse
