@@ -4,13 +4,10 @@
 
 #include <stdexcept>
 
-#include "core/concurrency.hpp"
 #include "core/instantiate.hpp"
-#include "core/one_thread.hpp"
 #include "pattern/levels/row_blocks.hpp"
 #include "precond/factorization/ilu/numeric.hpp"
 #include "precond/triangular/finite_factor.hpp"
-#include "precond/triangular/grouped_sweeps.hpp"
 
 namespace prekond::impl::ilu {
 namespace {
@@ -21,10 +18,6 @@ struct BlockwiseWorkspace : Workspace {
   std::int64_t num_rows;
   int num_vectors;
 };
-
-/// Up to two threads of a host leave the scaling of this many numbers to one, some 0.2 ms of work: each
-/// launch may wait for a thread whose core another program uses, see SweepTuning::narrow_on_host.
-constexpr std::size_t scaled_by_one_thread = std::size_t(1) << 17;
 
 /// The least and the largest |r_i|.
 template <class Scalar, class Space>
@@ -92,7 +85,6 @@ void FactorSolves<Scalar, Space>::numeric(const Space& space, const FillPattern<
                                           Report& report) {
   using Policy = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
   const std::int64_t n = pattern.num_rows();
-  if (is_host_space<Space>) m_one_thread = by_calling_thread(space);
   Kokkos::MinMaxScalar<Scalar> range;
   Kokkos::parallel_reduce("prekond::ilu::numeric::scale_range", Policy(space, 0, n),
                           ScaleRange<Scalar, Space>{factors.row_scale}, Kokkos::MinMax<Scalar>(range));
@@ -171,10 +163,7 @@ void FactorSolves<Scalar, Space>::apply(const Space& space, MultiVectorView<cons
     return m_blockwise->apply(space, x, y);
   }
   Pair::apply(space, x, y, workspace);
-  if (m_last_scale.extent(0) == 0) return;
-  const bool is_small = is_host_space<Space> && y.size() <= scaled_by_one_thread &&
-                        concurrency(space) <= sweeps::SweepTuning::threads_in_order;
-  scale_columns<Scalar, Space>(is_small ? m_one_thread : space, m_last_scale, y);
+  if (m_last_scale.extent(0) > 0) scale_columns<Scalar, Space>(space, m_last_scale, y);
 }
 
 template <class Scalar, class Space>

@@ -61,7 +61,6 @@ class FactorSolves : public triangular::SolvePair<Scalar, Space> {
   levels::RowBlocks<Space> m_blocks;
   std::shared_ptr<const Blockwise> m_blockwise;  ///< of a numeric phase with blocks, in place of the two
   Vector<Scalar, Space> m_last_scale;            ///< R's diagonal; empty: |r| went to D^-1
-  Space m_one_thread;                            ///< of a host, for launches that are small
 };
 
 }  // namespace prekond::impl::ilu

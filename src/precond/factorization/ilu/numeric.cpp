@@ -6,6 +6,7 @@
 #include "core/instantiate.hpp"
 #include "core/one_thread.hpp"
 #include "precond/factorization/ilu/kernels.hpp"
+#include "precond/triangular/grouped_sweeps.hpp"
 
 #include <string>
 #include <type_traits>
@@ -108,6 +109,10 @@ bool launch_rows(const Space& space, const FactorTask<Scalar, Space>& task, Fact
   }
 }
 
+/// Up to two threads of a host leave the scaling of this many numbers to the calling one, some 0.2 ms of
+/// work: each launch may wait for a thread whose core another program uses, see SweepTuning::narrow_on_host.
+constexpr std::size_t scaled_by_calling_thread = std::size_t(1) << 17;
+
 template <class Scalar, class Space>
 struct ScaleColumns {
   VectorView<const Scalar, Space> row_scale;
@@ -161,10 +166,15 @@ Factors<Scalar, Space> factor(const Space& space, const CsrView<Scalar, Space>& 
 template <class Scalar, class Space>
 void scale_columns(const Space& space, VectorView<const Scalar, Space> row_scale,
                    MultiVectorView<Scalar, Space> y) {
+  const auto n = static_cast<std::int64_t>(y.extent(0));
+  const ScaleColumns<Scalar, Space> scale{row_scale, y};
+  if constexpr (is_host_space<Space>)
+    if (y.size() <= scaled_by_calling_thread && concurrency(space) <= sweeps::SweepTuning::threads_in_order) {
+      for (std::int64_t i = 0; i < n; ++i) scale(i);
+      return;
+    }
   Kokkos::parallel_for("prekond::ilu::apply::scale_columns",
-                       Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(
-                           space, 0, static_cast<std::int64_t>(y.extent(0))),
-                       ScaleColumns<Scalar, Space>{row_scale, y});
+                       Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, n), scale);
 }
 
 #define PREKOND_ILU_NUMERIC(Scalar, Space)                                                               \
