@@ -19,6 +19,11 @@
 /// combine         y = V c
 /// project_block   V^H W and W^H W of the s-step form, W of --block=4 vectors after V
 /// update_block    W = W T - V C
+/// project_by_1, project_by_2, project_by_4
+///                 V^H w of 1, 2 or 4 columns at a time, with a copy of each result to the host before the next
+/// axpy_by_column  w = w - V h, a kernel for each column
+///
+/// The last four are what figures 8 and 9 of Ma, Hu, Yuan, Liu (2021) compare.
 ///
 /// `of_copy`: the rate of what must move (V once, the vectors read and written once) over the copy's
 namespace {
@@ -26,6 +31,21 @@ namespace {
 using namespace prekond;
 using perf::Space;
 using Kernels = krylov::BasisKernels<double, Space>;
+
+/// w -= h v for a column v.
+struct AddColumn {
+  const double* v;
+  const double* h;
+  double* w;
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const { w[i] -= *h * v[i]; }
+};
+
+void add_columns(const krylov::Basis<double>& v, int columns, const double* h, std::int64_t n) {
+  for (int k = 0; k < columns; ++k)
+    Kokkos::parallel_for("prekond::perf::add_column",
+                         Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(Space(), 0, n),
+                         AddColumn{v.column(k), h + k, v.column(columns)});
+}
 
 struct Data {
   std::int64_t n;
@@ -80,6 +100,19 @@ void register_all(int& argc, char** argv) {
     });
     add("combine", j, j + 1, [=](const Data& own, const krylov::Basis<double>& v) {
       own.kernels->combine(Space(), "combine", v, j, own.numbers.data(), v.column(j));
+    });
+    for (const int batch : {1, 2, 4})
+      add("project_by_" + std::to_string(batch), j, j + 1,
+          [=](const Data& own, const krylov::Basis<double>& v) {
+            for (int k = 0; k < j; k += batch) {
+              const VectorView<double, Space> dots(own.numbers.data() + k, std::min(batch, j - k));
+              own.kernels->project(Space(), "project", {v.column(k), own.v.stride(1)},
+                                   std::min(batch, j - k), v.column(j), dots);
+              Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), dots);
+            }
+          });
+    add("axpy_by_column", j, j + 2, [=](const Data& own, const krylov::Basis<double>& v) {
+      add_columns(v, j, own.numbers.data(), own.n);
     });
     add("project_block", j, j + block, [=](const Data& own, const krylov::Basis<double>& v) {
       own.kernels->project_block(Space(), "project_block", v, j + block, j, block,
