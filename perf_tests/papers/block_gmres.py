@@ -6,7 +6,7 @@ Sparse Matrices (2021), on one GPU or a host.
 
     block_gmres.py measure --build BUILD --machine cpu|h200 [--only basis|convection ...]
 
-BUILD is a build folder with performance tests. What is measured goes to perf_tests/results/MACHINE/blocks.
+BUILD is a build folder with performance tests. What is measured goes to the folder blocks of the machine in perf_tests/results.
 """
 import argparse
 import json
