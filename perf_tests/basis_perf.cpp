@@ -20,7 +20,8 @@
 /// project_block   V^H W and W^H W of the s-step form, W of --block=4 vectors after V
 /// update_block    W = W T - V C
 /// project_by_1, project_by_2, project_by_4
-///                 V^H w of 1, 2 or 4 columns at a time, with a copy of each result to the host before the next
+///                 V^H w of 1, 2 or 4 columns at a time, with a copy of each result to the host before the
+///                 next
 /// axpy_by_column  w = w - V h, a kernel for each column
 ///
 /// The last four are what figures 8 and 9 of Ma, Hu, Yuan, Liu (2021) compare.
@@ -106,8 +107,8 @@ void register_all(int& argc, char** argv) {
           [=](const Data& own, const krylov::Basis<double>& v) {
             for (int k = 0; k < j; k += batch) {
               const VectorView<double, Space> dots(own.numbers.data() + k, std::min(batch, j - k));
-              own.kernels->project(Space(), "project", {v.column(k), own.v.stride(1)},
-                                   std::min(batch, j - k), v.column(j), dots);
+              own.kernels->project(Space(), "project", {v.column(k), own.v.stride(1)}, std::min(batch, j - k),
+                                   v.column(j), dots);
               Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), dots);
             }
           });
