@@ -158,6 +158,109 @@ TEST(Candidates, TriangularSolvesAreNotTheFirstOnADevice) {
 }
 
 // ------------------------------------------------------------------------------------------------------- the
+/// Facts of a matrix of 1000 rows with 5 entries each.
+MatrixStatistics facts_of_rows() {
+  MatrixStatistics facts;
+  facts.num_rows = facts.num_cols = facts.diagonal_positive = facts.m_matrix_rows = 1000;
+  facts.nnz = 5000;
+  facts.row_length_max = 5;
+  facts.row_length_mean = 5;
+  facts.lower_bandwidth = facts.upper_bandwidth = 100;
+  facts.symmetric_pattern = true;
+  return facts;
+}
+
+/// The first one with the name that is not out.
+Candidate found_in(const std::vector<Candidate>& candidates, const std::string& name) {
+  for (const Candidate& candidate : candidates)
+    if (candidate.preconditioner.name == name && !candidate.is_out) return candidate;
+  ADD_FAILURE() << "no " << name;
+  return {};
+}
+
+TEST(Candidates, ZerosOnTheDiagonalAskForAMatchingButThoseOfASaddlePoint) {
+  MatrixStatistics facts = facts_of_rows();
+  const double usual = found_in(candidates_for(facts, false, false), "ilu0").of_jacobis;
+  facts.diagonal_missing = 300;
+  EXPECT_EQ(found_in(candidates_for(facts, false, false), "ilu0").of_jacobis, usual);
+  facts.diagonal_missing = 500;  // more than a saddle point has
+  EXPECT_GT(found_in(candidates_for(facts, false, false), "ilu0").of_jacobis, usual);
+  facts.diagonal_missing = 300;
+  facts.symmetric_pattern = false;
+  const auto candidates = candidates_for(facts, false, false);
+  EXPECT_GT(found_in(candidates, "ilu0").of_jacobis, found_in(candidates, "matched").of_jacobis);
+}
+
+TEST(Candidates, TriangularFactorsOfTridiagonalMatricesAreExact) {
+  MatrixStatistics facts = facts_of_rows();
+  facts.lower_bandwidth = facts.upper_bandwidth = 1;
+  EXPECT_LT(found_in(candidates_for(facts, false, false), "ilu0").least, 1);
+  facts.symmetric_values = true;
+  EXPECT_LT(found_in(candidates_for(facts, false, false), "ic0").least, 1);
+  EXPECT_EQ(found_in(candidates_for(facts, false, false), "jacobi").least, 1);
+  facts.lower_bandwidth = facts.upper_bandwidth = 0;
+  EXPECT_LT(found_in(candidates_for(facts, false, false), "jacobi").least, 1);
+}
+
+TEST(Candidates, LongRowsRaiseTheWorkOfFillAndMultigrid) {
+  MatrixStatistics facts = facts_of_rows();
+  facts.symmetric_values = true;
+  const auto usual = candidates_for(facts, false, false);
+  facts.row_length_max = 500;
+  const auto with_hub = candidates_for(facts, false, false);
+  for (const std::string name : {"amg", "ick"})
+    EXPECT_GT(found_in(with_hub, name).setup, found_in(usual, name).setup);
+  for (const std::string name : {"ic0", "jacobi"})
+    EXPECT_EQ(found_in(with_hub, name).setup, found_in(usual, name).setup);
+}
+
+TEST(Candidates, MultigridIsExpectedToTakeMoreIterationsOnSystems) {
+  MatrixStatistics facts = facts_of_rows();
+  facts.symmetric_values = true;
+  const double usual = found_in(candidates_for(facts, false, false), "amg").of_jacobis;
+  facts.m_matrix_rows = 500;
+  EXPECT_GT(found_in(candidates_for(facts, false, false), "amg").of_jacobis, usual);
+}
+
+TYPED_TEST(AutoSolverTest, TheForecastOfOneMethodRaisesWhatIsExpectedOfOthers) {
+  using System = typename TestFixture::System;
+  System system("poisson2d:60");
+  std::vector<std::string> names;
+  // The second would take 10 iterations if the first took 100; the first takes more.
+  AutoSolver<double, TypeParam> chooser(
+      {TestFixture::candidate("jacobi", "cg", 1, 1, 1), TestFixture::candidate("ic0", "cg", 1e6, 1, 0.1)},
+      system.a.num_rows, static_cast<std::int64_t>(system.a.nnz()), TestFixture::setup_of(system, names));
+  EXPECT_TRUE(TestFixture::solve(system, chooser, stop_at(1e-10, 2000)).converged);
+  EXPECT_GT(chooser.candidates()[1].iterations, 10);
+}
+
+TYPED_TEST(AutoSolverTest, AMethodThatIsExpectedToBeSlowHasItsTime) {
+  using System = typename TestFixture::System;
+  System system("poisson2d:60");
+  std::vector<std::string> names;
+  // 100 iterations are expected of the first: half of them are done before it is left.
+  AutoSolver<double, TypeParam> chooser(
+      {TestFixture::candidate("jacobi", "cg", 1, 1, 1), TestFixture::candidate("ic0", "cg", 120, 1, 0.01)},
+      system.a.num_rows, static_cast<std::int64_t>(system.a.nnz()), TestFixture::setup_of(system, names));
+  EXPECT_TRUE(TestFixture::solve(system, chooser, stop_at(1e-10, 2000)).converged);
+  EXPECT_EQ(names.back(), "ic0");
+  EXPECT_GE(std::stoi(chooser.candidates()[0].outcome.substr(11)), 50);
+  EXPECT_EQ(chooser.candidates()[0].setup, 1) << "it would have to be set up again";
+}
+
+// All attempts together have no more iterations than the caller allows.
+TYPED_TEST(AutoSolverTest, TheLimitIsOfAllAttempts) {
+  using System = typename TestFixture::System;
+  System system("poisson2d:60");
+  std::vector<std::string> names;
+  AutoSolver<double, TypeParam> chooser(
+      {TestFixture::candidate("jacobi", "cg", 1, 1, 1), TestFixture::candidate("ic0", "cg", 120, 1, 0.01)},
+      system.a.num_rows, static_cast<std::int64_t>(system.a.nnz()), TestFixture::setup_of(system, names));
+  const SolveResult result = TestFixture::solve(system, chooser, stop_at(1e-14, 60));
+  EXPECT_EQ(names.back(), "ic0");
+  EXPECT_EQ(result.iterations, 60);
+}
+
 // solve
 
 TYPED_TEST(AutoSolverTest, SolvesModelProblems) {
