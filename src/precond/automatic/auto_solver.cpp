@@ -200,7 +200,6 @@ SolveResult AutoSolver<Scalar, Space>::attempt(const Space& space, const Operato
                                                std::int64_t done, double norm_b, Candidate& candidate,
                                                const Applied* preconditioner) {
   Attempt attempt{*this, candidate, stopping, done, norm_b, stopping, candidate.iterations, candidate.setup};
-  attempt.stopping.max_iters -= done;
   const auto solver = create_solver<Scalar, Space>(candidate.solver.name, candidate.solver.options);
   const Monitor see = [&](std::int64_t iteration, double norm) {
     if (monitor) monitor(done + iteration, norm);
