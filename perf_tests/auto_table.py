@@ -76,7 +76,7 @@ def measure(arguments):
         row = {"auto": {key: value for key, value in auto.items() if key != "candidates"}, "methods": {}}
         row["tried"] = [f"{words_of(one)[1]}: {one['outcome']}" for one in auto.get("candidates", []) if one["tried"]]
         for candidate in auto.get("candidates", []):
-            # What does not fit the matrix is no method of its list.
+            # A method that does not fit the matrix is not one of its list.
             if candidate["expected_products"] is None and not candidate["tried"]:
                 continue
             words, label = words_of(candidate)

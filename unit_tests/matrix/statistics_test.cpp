@@ -138,8 +138,8 @@ TYPED_TEST(Statistics, ConvectionIsUnsymmetricWithASymmetricPattern) {
 }
 
 TYPED_TEST(Statistics, RowsOfMMatricesHaveTheOtherSignOffTheDiagonal) {
-  // Of the sum of |a_ij| a tenth, none, all, and more than a tenth have a_ii's sign; no sign is that of a
-  // zero.
+  // The part of the sum of |a_ij| that has a_ii's sign is a tenth, nothing, all, more than a tenth; a zero
+  // has no sign.
   const HostMatrix<double> a = sparse<double>(
       {{3, -9, 0, 1, 0}, {-1, 2, -1, 0, 0}, {1, 0, 2, 1, 0}, {-8, 1, 0, 3, 0}, {-1, 0, 0, 0, 0}});
   EXPECT_EQ(measure<TypeParam>(a).m_matrix_rows, 2);

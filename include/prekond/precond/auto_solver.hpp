@@ -59,8 +59,8 @@ template <class Scalar, class Space>
 class AutoSolver {
  public:
   using Applied = Preconditioner<Scalar, Space>;
-  /// Makes a candidate's preconditioner, set up. It may be null, for M = I. What it throws ends the
-  /// candidate, or the solve where it is not of one of the library's errors or of missing memory.
+  /// Makes a candidate's preconditioner, set up; null for M = I. An InputError or missing memory ends the
+  /// candidate, any other exception the solve.
   using Setup = std::function<const Applied*(const Candidate&)>;
   /// Is told of every decision, a sentence each.
   using Listener = std::function<void(const std::string&)>;

@@ -17,7 +17,7 @@ struct Parts {
   double fixed, varying;
 };
 
-/// What is known of a method before its setup, with work in products with A.
+/// A method as it is known before its setup, with work in products with A.
 struct Known {
   const char* name;
   OptionMap options;
