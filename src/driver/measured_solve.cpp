@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <optional>
 
 #include "condition.hpp"
@@ -47,30 +48,35 @@ class Run {
       : m_context(context),
         m_space(context.space),
         m_problem(problem),
-        m_method(method),
+        m_asked(method),
+        m_method(&method),
         m_is_scaled(context.settings.scale || problem.matched),
-        m_stopping(context.settings.stopping),
-        m_solver(method.solver->build()) {
+        m_stopping(context.settings.stopping) {
     m_outcome.x = allocate<Vector<Scalar, Space>>(m_space, "prekond::driver::x", problem.b.extent(0));
   }
 
   Outcome<Scalar> operator()() {
     for (std::int64_t k = 0; k < m_context.settings.repeat && m_outcome.signal == 0; ++k) {
-      m_preconditioner = {};  // its memory is free before the next one needs as much
+      if (m_asked.is_automatic) {
+        solve_automatically();
+        continue;
+      }
       set_up();
       solve();
     }
     m_outcome.solve.seconds = median(m_solves);
-    m_outcome.report = frame(m_context, m_problem.facts, m_method);
+    m_outcome.method = *m_method;
+    m_outcome.report = frame(m_context, m_problem.facts, *m_method);
+    m_outcome.report["candidates"] = m_candidates;
     m_outcome.report["solver"].update(solver_json(m_outcome.solve));
     if (m_outcome.signal != 0 && !m_outcome.solve.converged)
       m_outcome.report["solver"]["reason"] = "interrupted";
     m_outcome.report["total_seconds"] = median(m_setups) + median(m_solves);
     add_setup(m_outcome.report["preconditioner"]);
     if (m_outcome.signal != 0) return std::move(m_outcome);
-    m_outcome.report["preconditioner"]["apply_seconds"] = seconds_to_apply();
+    if (m_preconditioner) m_outcome.report["preconditioner"]["apply_seconds"] = seconds_to_apply();
     if (m_outcome.solve.converged && m_context.processes.is_serial()) note_unseen_rows();
-    if (m_context.settings.condition) measure_condition();
+    if (m_context.settings.condition && m_preconditioner) measure_condition();
     return std::move(m_outcome);
   }
 
@@ -93,7 +99,8 @@ class Run {
   }
 
   void set_up() {
-    m_context.progress.phase("setup of " + m_method.precond_name);
+    m_preconditioner = {};  // its memory is free before the next one needs as much
+    m_context.progress.phase("setup of " + m_method->precond_name);
     if (m_context.processes.is_serial()) return set_up_alone();
     if constexpr (!is_complex<Scalar>) set_up_together();  // complex matrices are for one process
   }
@@ -102,13 +109,13 @@ class Run {
   void set_up_alone() {
     std::unique_ptr<AnyPreconditioner<Scalar>> m;
     if (m_context.devices != nullptr)
-      m = std::make_unique<SeveralDevices<Scalar, Space>>(*m_method.precond, m_context.devices->others());
+      m = std::make_unique<SeveralDevices<Scalar, Space>>(*m_method->precond, m_context.devices->others());
     else
-      m = m_method.precond->build();
+      m = m_method->precond->build();
     if (m_problem.matched)
       m = std::make_unique<Scaled<Scalar, Space>>(std::move(m), m_problem.row_scale, m_problem.column_scale);
     else if (m_is_scaled)
-      m = std::make_unique<Scaled<Scalar, Space>>(std::move(m), ScaledOptions{m_method.scaling()});
+      m = std::make_unique<Scaled<Scalar, Space>>(std::move(m), ScaledOptions{m_method->scaling()});
     if constexpr (is_complex<Scalar>)
       time_phases(*m, MatrixSource<Scalar, Space>(m_problem.rows));
     else
@@ -118,11 +125,11 @@ class Run {
 
   void set_up_together() {
     auto m =
-        std::make_unique<DistributedPreconditioner<double, Space>>(*m_method.precond, m_method.distributed);
+        std::make_unique<DistributedPreconditioner<double, Space>>(*m_method->precond, m_method->distributed);
     if (m_problem.matched)
       m->set_scaling(m_problem.row_scale, m_problem.column_scale);
     else if (m_is_scaled)
-      m->set_scaling({m_method.scaling()});
+      m->set_scaling({m_method->scaling()});
     m->set_near_null_space(m_problem.near);
     time_phases(*m, *m_problem.distributed);
     m_preconditioner = std::move(m);
@@ -149,23 +156,70 @@ class Run {
   /// The preconditioner for the solver. `none` is null, so that no vectors are copied: it is the baseline
   /// that others are measured by.
   const Preconditioner<Scalar, Space>* applied() const {
-    return m_method.precond_name == "none" && !m_is_scaled ? nullptr : m_preconditioner.get();
+    return m_method->precond_name == "none" && !m_is_scaled ? nullptr : m_preconditioner.get();
   }
 
   void solve() {
-    m_context.progress.phase(m_method.solver_name + " with " + m_method.precond_name);
+    m_context.progress.phase(m_method->solver_name + " with " + m_method->precond_name);
     m_outcome.history.clear();
+    const auto solver = m_method->solver->build();
     const FencedTimer timer(m_context.processes);
     set_initial_vector();
-    SolveResult& result = m_outcome.solve;
     {
       std::optional<Interrupts::Deferred> deferred;
       if (m_context.processes.is_serial()) deferred.emplace();
-      result = m_solver->solve(m_space, m_problem.op(), applied(), m_problem.b, m_outcome.x, m_stopping,
-                               monitor(), m_problem.distributed->reducer());
+      m_outcome.solve = solver->solve(m_space, m_problem.op(), applied(), m_problem.b, m_outcome.x,
+                                      m_stopping, monitor(), m_problem.distributed->reducer());
     }
-    m_outcome.signal = Interrupts::requested();
     m_solves.push_back(timer.seconds());
+    end_solve();
+  }
+
+  /// The setups and solves of an automatic method; the times are sums.
+  void solve_automatically() {
+    const Settings& settings = m_context.settings;
+    const std::vector<std::vector<double>> before = {m_symbolic, m_numeric, m_setups};
+    m_symbolic = m_numeric = m_setups = {};
+    AutoSolver<Scalar, Space> chooser(
+        candidates_of(settings, statistics<Scalar, Space>(m_space, m_problem.rows), is_complex<Scalar>),
+        m_problem.rows.num_rows, static_cast<std::int64_t>(m_problem.rows.nnz()),
+        [&](const Candidate& candidate) {
+          m_taken.emplace(method_of<Scalar>(settings, candidate));
+          m_method = &*m_taken;
+          set_up();
+          return applied();
+        });
+    chooser.set_listener([this](const std::string& text) { m_context.progress.note(text); });
+    m_outcome.history.clear();
+    const FencedTimer timer(m_context.processes);
+    set_initial_vector();
+    {
+      const Interrupts::Deferred deferred;
+      m_outcome.solve =
+          chooser.solve(m_space, m_problem.op(), m_problem.b, m_outcome.x, m_stopping, monitor());
+    }
+    const double seconds = timer.seconds();
+    std::size_t k = 0;
+    for (auto* times : {&m_symbolic, &m_numeric, &m_setups}) {
+      const double sum = std::accumulate(times->begin(), times->end(), 0.0);
+      *times = before[k++];
+      times->push_back(sum);
+    }
+    m_solves.push_back(seconds - m_setups.back());
+    m_candidates = Json::array();
+    for (const Candidate& candidate : chooser.candidates())
+      m_candidates.push_back({{"preconditioner", candidate.preconditioner.name},
+                              {"options", to_json(candidate.preconditioner.options)},
+                              {"solver", candidate.solver.name},
+                              {"tried", candidate.was_tried},
+                              {"expected_products", candidate.is_out ? Json() : Json(candidate.work())},
+                              {"outcome", candidate.outcome}});
+    end_solve();
+  }
+
+  void end_solve() {
+    SolveResult& result = m_outcome.solve;
+    m_outcome.signal = Interrupts::requested();
     if (std::isfinite(result.relative_residual) && std::isfinite(result.true_relative_residual)) return;
     if (result.converged) result.reason = StopReason::nan;
     result.converged = false;
@@ -193,7 +247,7 @@ class Run {
 
   double seconds_to_apply() {
     constexpr int applications = 5;
-    m_context.progress.phase("timing an application of " + m_method.precond_name);
+    m_context.progress.phase("timing an application of " + m_method->precond_name);
     const auto y = allocate<Vector<Scalar, Space>>(m_space, "prekond::driver::y", m_problem.b.extent(0));
     const auto workspace = m_preconditioner->make_workspace(m_space, 1);
     apply(y, *workspace);
@@ -207,7 +261,8 @@ class Run {
   }
 
   void add_setup(Json& facts) {
-    Report setup = m_preconditioner->report();
+    Report setup =
+        m_preconditioner ? m_preconditioner->report() : Report();  // the last setup may have failed
 #ifdef PREKOND_DRIVER_HAS_MPI
     if constexpr (!is_complex<Scalar>)
       if (!m_context.processes.is_serial()) setup = report_of_all(m_problem, setup);
@@ -224,7 +279,7 @@ class Run {
 
   /// The solve has its result already: a failure here is a note.
   void measure_condition() {
-    m_context.progress.phase("eigenvalues with " + m_method.precond_name);
+    m_context.progress.phase("eigenvalues with " + m_method->precond_name);
     const double most_rows = m_context.processes.max(static_cast<double>(m_problem.rows.num_rows));
     try {
       m_outcome.report["condition"] = driver::measure_condition<Scalar>(
@@ -239,10 +294,12 @@ class Run {
   const Context& m_context;
   const Space& m_space;
   const Problem<Scalar>& m_problem;
-  const Method<Scalar>& m_method;
+  const Method<Scalar>& m_asked;
+  std::optional<Method<Scalar>> m_taken;  ///< by an automatic method, the last one
+  const Method<Scalar>* m_method;
+  Json m_candidates;  ///< of an automatic method
   const bool m_is_scaled;
   StoppingOptions m_stopping;  ///< no more iterations after a signal
-  std::unique_ptr<AnySolver<Scalar>> m_solver;
   std::unique_ptr<Preconditioner<Scalar, Space>> m_preconditioner;
   Outcome<Scalar> m_outcome;
   std::vector<double> m_symbolic, m_numeric, m_setups, m_solves;

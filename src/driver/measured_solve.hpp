@@ -17,6 +17,7 @@ struct Outcome {
   /// Times are medians over the repetitions, and of each repetition the slowest process's; sizes and
   /// breakdowns are those of all processes.
   Json report;
+  MethodFacts method;  ///< of an automatic one the last that was tried
   SolveResult solve;
   std::vector<double> history;  ///< ||r|| before the first and after each iteration, for --history
   Vector<Scalar, Space> x;      ///< this process's part

@@ -177,12 +177,69 @@ Method<Scalar> method_of_row(const Settings& settings, const std::string& text) 
   return method;
 }
 
+bool is_automatic(const Settings& settings) {
+  return settings.precond == automatic || settings.solver == automatic;
+}
+
+/// \throws OptionError for settings that need to know the method
+template <class Scalar>
+Method<Scalar> undecided(const Settings& settings) {
+  if (settings.precond == automatic && !settings.precond_options.empty())
+    settings.refuse(
+        "precond",
+        "-p sets options of one preconditioner, and --precond auto chooses among several: name one");
+  if (settings.solver == automatic && !settings.solver_options.empty())
+    settings.refuse("solver",
+                    "-s sets options of one solver, and --solver auto chooses among several: name one");
+  if (settings.devices != 1)
+    settings.refuse("devices", "--devices is for a named preconditioner and solver, not for auto");
+  if (settings.x0 == "precond")
+    settings.refuse("x0", "--x0 precond is for a named preconditioner, not for auto");
+  Method<Scalar> method;
+  method.is_automatic = true;
+  method.label = method.precond_name = settings.precond;
+  method.solver_name = settings.solver;
+  return method;
+}
+
 }  // namespace
+
+std::vector<Candidate> candidates_of(const Settings& settings, const MatrixStatistics& facts,
+                                     bool is_complex) {
+  const bool any_solver = settings.solver == automatic, any_preconditioner = settings.precond == automatic;
+  std::vector<Candidate> found;
+  for (Candidate& candidate : candidates_for(facts, !is_host_space<Space>, is_complex)) {
+    if (!any_solver) candidate.solver = {settings.solver, settings.solver_options};
+    if (!any_preconditioner) candidate.preconditioner = {settings.precond, settings.precond_options};
+    const auto is_same = [&](const Candidate& other) {
+      return other.solver.name == candidate.solver.name &&
+             other.preconditioner.name == candidate.preconditioner.name &&
+             other.preconditioner.options == candidate.preconditioner.options;
+    };
+    if (std::none_of(found.begin(), found.end(), is_same)) found.push_back(candidate);
+  }
+  return found;
+}
+
+template <class Scalar>
+Method<Scalar> method_of(const Settings& settings, const Candidate& candidate) {
+  Settings own = settings;
+  own.solver = candidate.solver.name;
+  own.solver_options = candidate.solver.options;
+  Method<Scalar> method =
+      choose_method<Scalar>(own, candidate.preconditioner.name, candidate.preconditioner.options);
+  check_combination(method);
+  return method;
+}
 
 template <class Scalar>
 std::vector<Method<Scalar>> choose_methods(const CommandLine& line) {
   const Settings& settings = line.settings;
   std::vector<Method<Scalar>> methods;
+  if (line.command == "solve" && is_automatic(settings)) {
+    methods.push_back(undecided<Scalar>(settings));
+    return methods;
+  }
   if (line.command == "compare")
     for (const auto& row : split(settings.precond, ','))
       methods.push_back(method_of_row<Scalar>(settings, row));
@@ -274,7 +331,9 @@ template <class Scalar>
 MethodNeeds needs_of(const std::vector<Method<Scalar>>& methods) {
   const auto needs_spd = [](const auto& method) { return method.needs_spd(); };
   MethodNeeds needs;
-  if (std::any_of(methods.begin(), methods.end(), needs_spd)) needs.check = SpdCheck::report;
+  // Until it is known whether the method needs a positive definite matrix, --match=auto leaves A as it is.
+  const auto may_need_spd = [&](const auto& method) { return needs_spd(method) || method.is_automatic; };
+  if (std::any_of(methods.begin(), methods.end(), may_need_spd)) needs.check = SpdCheck::report;
   if (std::all_of(methods.begin(), methods.end(), needs_spd)) needs.check = SpdCheck::require;
   if (needs.check == SpdCheck::require && methods.size() == 1 && !methods.front().solver_properties.needs_spd)
     needs.instead = advice_for_general(methods.front());
@@ -305,6 +364,10 @@ void check_devices(const Devices* devices, const std::vector<Method<Scalar>>& me
 
 void check_processes(const Settings& settings, const Processes& processes) {
   check_product(settings, processes);
+  if (is_automatic(settings) && !processes.is_serial())
+    settings.refuse(settings.precond == automatic ? "precond" : "solver",
+                    text_of("auto is for one process, and these are ", processes.size(),
+                            ": name a solver and a preconditioner, or start one process without mpirun"));
   if (settings.devices != 1 && !processes.is_serial())
     settings.refuse(
         "devices",
@@ -326,6 +389,7 @@ void check_complex(const CommandLine& line, const Processes& processes) {
 
 #define PREKOND_DRIVER_METHODS(Scalar)                                             \
   template std::vector<Method<Scalar>> choose_methods<Scalar>(const CommandLine&); \
+  template Method<Scalar> method_of<Scalar>(const Settings&, const Candidate&);    \
   template MethodNeeds needs_of<Scalar>(const std::vector<Method<Scalar>>&);       \
   template void check_devices<Scalar>(const Devices*, const std::vector<Method<Scalar>>&);
 PREKOND_DRIVER_METHODS(double)

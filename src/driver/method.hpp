@@ -3,6 +3,7 @@
 #pragma once
 /// The solver and the preconditioners that the settings name, chosen once and checked.
 #include <prekond/krylov/solver.hpp>
+#include <prekond/precond/auto_solver.hpp>
 #include <prekond/precond/distributed_preconditioner.hpp>
 #include <prekond/precond/registry.hpp>
 #include <prekond/precond/scaled.hpp>
@@ -30,6 +31,9 @@ struct MethodFacts {
   OptionMap precond_options;  ///< likewise
   Properties solver_properties;
   Properties precond_properties;
+  /// Chosen by AutoSolver when A is known: `auto` is the name of the solver, of the preconditioner, or of
+  /// both.
+  bool is_automatic = false;
 
   bool needs_spd() const { return solver_properties.needs_spd || precond_properties.needs_spd; }
   /// The kind of --scale: by the diagonal where the solver or the preconditioner is for positive definite
@@ -52,6 +56,15 @@ struct Method : MethodFacts {
 /// file where the setting came from one
 template <class Scalar>
 std::vector<Method<Scalar>> choose_methods(const CommandLine& line);
+
+/// AutoSolver's candidates for a matrix, with the solver or the preconditioner of the settings where one is
+/// named.
+std::vector<Candidate> candidates_of(const Settings& settings, const MatrixStatistics& facts,
+                                     bool is_complex);
+
+/// A candidate as the user would have named it. \throws OptionError as choose_methods
+template <class Scalar>
+Method<Scalar> method_of(const Settings& settings, const Candidate& candidate);
 
 /// The needs of all methods, which have one solver, and one order for all rows of a table: a matrix that none
 /// of them takes is refused before the first is set up.

@@ -61,8 +61,10 @@ std::vector<SettingKey> all_keys() {
        "and its rows sum to zero",
        &S::rhs},
       {methods, "x0", "zero|precond|FILE.mtx", "initial vector; precond is x0 = M^-1 b", &S::x0},
-      {methods, "solver", "NAME", "one of 'prekond list solvers'", &S::solver},
-      {"solve", "precond", "NAME", "one of 'prekond list preconditioners'", &S::precond},
+      {methods, "solver", "NAME", "one of 'prekond list solvers'; of solve also auto, chosen by the matrix",
+       &S::solver},
+      {"solve", "precond", "NAME", "one of 'prekond list preconditioners', or auto, chosen by the matrix",
+       &S::precond},
       {"compare", "precond", "NAME[:key=value...],...",
        "preconditioners, one row of the table each; options after colons, as in "
        "none,jacobi,adaptive_fsai:max_steps=10:tolerance=0.01",
@@ -149,7 +151,8 @@ std::vector<std::string> method_names(const std::string& command, const std::str
 /// The main name of a method; an unknown one stays, and is refused where it is looked up. `compare` has
 /// several preconditioners in one text, and looks them up itself.
 std::string main_name(const std::string& command, const std::string& key, const std::string& name) {
-  const auto names = method_names(command, key);
+  auto names = method_names(command, key);
+  if (command == "solve") names.emplace_back(automatic);
   const std::string* found = find_name(name, names);
   return found ? *found : name;
 }

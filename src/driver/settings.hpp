@@ -36,6 +36,9 @@ auto at_origin(const RawSettings& given, const std::string& key, const Work& wor
   }
 }
 
+/// The name of a solver or a preconditioner that is chosen by the matrix.
+inline constexpr const char* automatic = "auto";
+
 struct Settings {
   std::string matrix;          ///< path of a Matrix Market file; empty if `generate` says what to make
   std::string generate;        ///< NAME:SIZE[,key=value...]

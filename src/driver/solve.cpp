@@ -25,12 +25,12 @@ template <class Scalar>
 void solve(const Context& context, const std::vector<Method<Scalar>>& methods, MatrixInput& input,
            OutputFiles& files) {
   const Settings& settings = context.settings;
-  const Method<Scalar>& method = methods.front();
   const Problem<Scalar> problem = make_problem<Scalar>(context, needs_of(methods), input);
   context.processes.on_root([&] {
     if (settings.condition) check_condition_of(problem.name, problem.facts.at("matrix").at("symmetric"));
   });
-  const Outcome<Scalar> outcome = measured_solve<Scalar>(context, problem, method);
+  const Outcome<Scalar> outcome = measured_solve<Scalar>(context, problem, methods.front());
+  const MethodFacts& method = outcome.method;
   // There is no vector to write where it may have NaN in it.
   const bool is_sound = outcome.solve.went_back || (outcome.solve.reason != StopReason::nan &&
                                                     outcome.solve.reason != StopReason::out_of_range);

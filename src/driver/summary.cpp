@@ -71,6 +71,24 @@ void print_breakdowns(const Json& found) {
                                      action.empty() ? "" : ": ", action));
 }
 
+/// The outcome of each candidate of an automatic method, but those for other kinds of matrices.
+void print_candidates(const Json& candidates) {
+  for (const Json& candidate : candidates) {
+    const std::string outcome = candidate.at("outcome");
+    const Json& work = candidate.at("expected_products");
+    if (work.is_null() && outcome.empty()) continue;
+    std::string options;
+    for (const auto& [name, value] : candidate.at("options").items())
+      options += (options.empty() ? " (" : ", ") + name + "=" +
+                 (value.is_string() ? value.get<std::string>() : value.dump());
+    print_line(
+        candidate.at("tried") ? "tried" : "not tried",
+        text_of(candidate.at("preconditioner"), options, options.empty() ? "" : ")", " with ",
+                candidate.at("solver"), ": ",
+                outcome.empty() ? format("%.3g products with A expected", work.get<double>()) : outcome));
+  }
+}
+
 void print_preconditioner(const Json& report, const MethodFacts& method) {
   const Json& precond = report.at("preconditioner");
   const std::string options = options_text(method.precond_options);
@@ -241,6 +259,7 @@ void print_summary(const Json& report, const MethodFacts& method) {
   print_problem(report);
   print_environment(report);
   if (report.at("prekond").at("processes") > 1) print_line("distributed", distribution_text(report));
+  print_candidates(report.at("candidates"));
   print_preconditioner(report, method);
   print_solver(report, method);
   print_condition(report);

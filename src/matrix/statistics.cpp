@@ -21,6 +21,7 @@ using RowPolicy = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
 /// The facts that take a look at every entry of a row.
 struct RowFacts {
   double off_diagonal = 0;  // sum of |a_ij|, j != i
+  double same_sign = 0;     // of those that do not have the sign opposite to a_ii's
   double max_abs = 0;
   double asymmetry = 0;
   int unmatched = 0;   // entries whose mirror is not stored
@@ -28,6 +29,7 @@ struct RowFacts {
 
   KOKKOS_FUNCTION RowFacts& operator+=(const RowFacts& other) {
     off_diagonal += other.off_diagonal;
+    same_sign += other.same_sign;
     max_abs = max_abs < other.max_abs ? other.max_abs : max_abs;
     asymmetry = asymmetry < other.asymmetry ? other.asymmetry : asymmetry;
     unmatched += other.unmatched;
@@ -72,6 +74,7 @@ struct ScanRows {
     // A complex diagonal entry is its own mirror image where it is real.
     if (j == i && !is_complex<Scalar>) return entry;
     if (j != i) entry.off_diagonal = entry.max_abs;
+    if (j != i && !(diagonal(i) * static_cast<double>(real_part(value)) < 0)) entry.same_sign = entry.max_abs;
     if (a.num_rows == a.num_cols) compare_with_mirror(i, j, value, entry);
     return entry;
   }
@@ -130,6 +133,7 @@ struct Summarise {
     sum.diagonal_negative += other.diagonal_negative;
     sum.diagonal_positive += other.diagonal_positive;
     sum.diagonally_dominant_rows += other.diagonally_dominant_rows;
+    sum.m_matrix_rows += other.m_matrix_rows;
   }
 
   KOKKOS_FUNCTION void operator()(std::int64_t i, MatrixStatistics& sum) const {
@@ -157,6 +161,7 @@ struct Summarise {
     const double value = static_cast<double>(real_part(entry));
     const double magnitude = Kokkos::abs(to_double(entry));
     sum.diagonally_dominant_rows += magnitude >= row.off_diagonal;
+    sum.m_matrix_rows += row.same_sign <= 0.1 * row.off_diagonal;
     if (place == a.row_ptrs(i + 1)) {
       ++sum.diagonal_missing;
       return;

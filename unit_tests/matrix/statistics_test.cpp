@@ -137,5 +137,15 @@ TYPED_TEST(Statistics, ConvectionIsUnsymmetricWithASymmetricPattern) {
   EXPECT_FALSE(s.symmetric_values);
 }
 
+TYPED_TEST(Statistics, RowsOfMMatricesHaveTheOtherSignOffTheDiagonal) {
+  // The part of the sum of |a_ij| that has a_ii's sign is a tenth, nothing, all, more than a tenth; a zero
+  // has no sign.
+  const HostMatrix<double> a = sparse<double>(
+      {{3, -9, 0, 1, 0}, {-1, 2, -1, 0, 0}, {1, 0, 2, 1, 0}, {-8, 1, 0, 3, 0}, {-1, 0, 0, 0, 0}});
+  EXPECT_EQ(measure<TypeParam>(a).m_matrix_rows, 2);
+  const HostMatrix<double> negative = sparse<double>({{-3, 1}, {1, -2}});
+  EXPECT_EQ(measure<TypeParam>(negative).m_matrix_rows, 2);
+}
+
 }  // namespace
 }  // namespace prekond::testing

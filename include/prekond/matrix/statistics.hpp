@@ -40,6 +40,9 @@ struct MatrixStatistics {
 
   /// Rows with |a_ii| >= sum over j != i of |a_ij|, in rounded arithmetic.
   std::int64_t diagonally_dominant_rows = 0;
+  /// Rows as of an M-matrix, but for a tenth: the sum of |a_ij| over the a_ij, j != i, that do not have the
+  /// sign opposite to that of a_ii is at most a tenth of the sum over all j != i.
+  std::int64_t m_matrix_rows = 0;
   double frobenius_norm = 0;
   double max_abs = 0;
 };

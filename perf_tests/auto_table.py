@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: Prekond contributors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Compares `--precond auto --solver auto` with each method of its list.
+
+    auto_table.py measure --prekond PROGRAM --out FILE.json [--matrices FILE|FOLDER ...] [--generate NAME:SIZE ...] [--seconds 60]
+    auto_table.py render --in FILE.json --out FILE.md
+
+A run is a process of its own; a time is setup and solve, the least of --repeat runs. FILE.json is added to: a matrix that it has is not
+run again. A file A.mtx.gz has its right-hand side in A_b.mtx where that is there; others a random one.
+"""
+import argparse
+import json
+import statistics
+import subprocess
+import tempfile
+from pathlib import Path
+
+from results_file import add_render, lines, load, store
+
+GENERATED = ["poisson2d:300", "poisson3d:40", "anisotropic2d:300", "elasticity3d:20", "convection_diffusion3d:40", "circuit:150",
+             "irregular3d:40", "stretched3d:30", "tridiagonal:50000"]
+
+
+def solve(arguments, matrix, options):
+    """The report of a run with the least time, or why there is none."""
+    place = Path(matrix)
+    words = [matrix] if place.exists() else ["--generate", matrix]
+    side = place.with_name(place.name.split(".mtx")[0] + "_b.mtx")
+    words += ["--rhs", str(side)] if place.exists() and side.exists() else []
+    best = {"reason": "none"}
+    for _ in range(arguments.repeat):
+        with tempfile.NamedTemporaryFile(suffix=".json") as report:
+            command = [arguments.prekond, "solve", *words, *options, "--rtol", arguments.rtol, "--max-iters", "5000", "--quiet", "--report",
+                       report.name, *([f"--kokkos-num-threads={arguments.threads}"] if arguments.threads else [])]
+            try:
+                ended = subprocess.run(command, capture_output=True, text=True, timeout=arguments.seconds, check=False)
+            except subprocess.TimeoutExpired:
+                return {"reason": f"more than {arguments.seconds:g} s"}
+            if ended.returncode not in (0, 4, 5):
+                return {"reason": ended.stderr.strip().split("\n")[-1][:160]}
+            found = load(report.name)
+        if "seconds" not in best or found["total_seconds"] < best["seconds"]:
+            best = {"reason": found["solver"]["reason"], "converged": found["solver"]["converged"], "iterations": found["solver"]["iterations"],
+                    "seconds": float(f"{found['total_seconds']:.4g}"), "method": method_text(found["preconditioner"], found["solver"]["name"]),
+                    "candidates": found["candidates"], "rows": found["matrix"]["rows"], "nnz": found["matrix"]["nnz"],
+                    "machine": found["prekond"]}
+        if best["seconds"] > arguments.seconds / 4:
+            break
+    return best
+
+
+def method_text(preconditioner, solver):
+    return f"{preconditioner['name']}, {solver}"
+
+
+def words_of(candidate):
+    """A candidate as options of the command, and its name in the table."""
+    options, name = [], candidate["preconditioner"]
+    for key, value in candidate["options"].items():
+        options += ["-p", f"{key}={value}"]
+        name += f":{key}={value}"
+    solver = ["--solver", candidate["solver"]] + (["-s", "restart=50"] if candidate["solver"] == "gmres" else [])
+    return ["--precond", candidate["preconditioner"], *options, *solver], f"{name}, {candidate['solver']}"
+
+
+def measure(arguments):
+    results = load(arguments.out, {})
+    matrices = [str(file) for given in arguments.matrices for file in ([Path(given)] if Path(given).is_file() else sorted(Path(given).rglob("*.mtx*")))
+                if not file.name.split(".")[0].endswith(("_b", "_x", "_fields", "_gradient", "_vertices"))]
+    for matrix in [*arguments.generate, *matrices]:
+        name = Path(matrix).name.split(".mtx")[0]
+        if name in results:
+            continue
+        auto = solve(arguments, matrix, ["--precond", "auto", "--solver", "auto"])
+        row = {"auto": {key: value for key, value in auto.items() if key != "candidates"}, "methods": {}}
+        row["tried"] = [f"{words_of(one)[1]}: {one['outcome']}" for one in auto.get("candidates", []) if one["tried"]]
+        for candidate in auto.get("candidates", []):
+            # A method that does not fit the matrix is not one of its list.
+            if candidate["expected_products"] is None and not candidate["tried"]:
+                continue
+            words, label = words_of(candidate)
+            row["methods"][label] = {key: value for key, value in solve(arguments, matrix, words).items()
+                                     if key in ("reason", "converged", "iterations", "seconds")}
+        results[name] = row
+        store(arguments.out, results)
+        print(name, ratio_of(row), flush=True)
+
+
+def best_of(row):
+    solved = {label: run for label, run in row["methods"].items() if run.get("converged")}
+    return min(solved.items(), key=lambda item: item[1]["seconds"], default=None)
+
+
+def ratio_of(row):
+    """The time of auto over the best of the list; None where auto or all of the list fail."""
+    best = best_of(row)
+    return row["auto"]["seconds"] / best[1]["seconds"] if best and row["auto"].get("converged") else None
+
+
+def table(results):
+    ratios = sorted(ratio for ratio in map(ratio_of, results.values()) if ratio is not None)
+    lost = [name for name, row in results.items() if best_of(row) and not row["auto"].get("converged")]
+    neither = [name for name, row in results.items() if not best_of(row) and not row["auto"].get("converged")]
+    machine = next((row["auto"]["machine"] for row in results.values() if "machine" in row["auto"]), {})
+    yield "# auto compared with the methods of its list"
+    yield ""
+    yield (f"By `perf_tests/auto_table.py`: {machine.get('backend')}, {machine.get('threads')} thread(s), setup and solve in seconds. {len(results)} matrices; "
+           f"auto's time over that of the best method of its list: {statistics.median(ratios):.2f} in the median, at most 1.5 on "
+           f"{sum(ratio <= 1.5 for ratio in ratios)}, at most 2 on {sum(ratio <= 2 for ratio in ratios)} of {len(ratios)}. Not solved by auto, but by one of the "
+           f"list: {', '.join(lost) or 'none'}; by neither: {', '.join(neither) or 'none'}.")
+    yield ""
+    rows = []
+    for name, row in results.items():
+        best, ratio, auto = best_of(row), ratio_of(row), row["auto"]
+        rows.append([name, f"{auto.get('rows', 0):,}", auto.get("method", auto["reason"]), auto.get("iterations", "-"),
+                     f"{auto['seconds']:.3g}" if auto.get("converged") else auto["reason"], best[0] if best else "none",
+                     f"{best[1]['seconds']:.3g}" if best else "-", f"{ratio:.2f}" if ratio else "-", len(row["tried"])])
+    yield from lines(["matrix", "rows", "auto ended with", "iterations", "s", "best of the list", "s", "ratio", "tried"], rows)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    run = commands.add_parser("measure")
+    run.add_argument("--prekond", required=True)
+    run.add_argument("--out", required=True)
+    run.add_argument("--matrices", nargs="*", default=[])
+    run.add_argument("--generate", nargs="*", default=GENERATED)
+    run.add_argument("--seconds", type=float, default=60)
+    run.add_argument("--repeat", type=int, default=3)
+    run.add_argument("--threads", type=int, default=0, help="of OpenMP; 0: the command's default")
+    run.add_argument("--rtol", default="1e-6")
+    add_render(commands)
+    arguments = parser.parse_args()
+    if arguments.command == "measure":
+        measure(arguments)
+    else:
+        Path(arguments.out).write_text("\n".join(table(load(arguments.source))), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,243 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prekond/core/error.hpp>
+#include <prekond/precond/auto_solver.hpp>
+#include <prekond/precond/registry.hpp>
+
+#include "core/instantiate.hpp"
+#include "core/norm.hpp"
+#include "precond/automatic/work.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <memory>
+#include <new>
+#include <stdexcept>
+#include <utility>
+
+namespace prekond {
+namespace {
+
+/// The first look at the residual is after this many iterations; later ones after half as many again.
+constexpr std::int64_t first_look = 12;
+/// The rate so far is not believed for more than this many times the iterations done: it grows in a Krylov
+/// method.
+constexpr double farthest = 4;
+/// The work left has to exceed that of an untried candidate by the first factor, or of a tried one by the
+/// second.
+constexpr double patience = 1.25, patience_with_tried = 3;
+/// An attempt has at least this part of the iterations that were expected of it, and of the work of the other
+/// candidate.
+constexpr double least_part_of_iterations = 0.5, least_part_of_work = 0.25;
+/// Iterations with Jacobi before anything is known; no system is taken to need more than the latter, so that
+/// in the end each candidate has its try.
+constexpr double usual_iterations_spd = 100, usual_iterations = 150, most_iterations = 1500;
+
+std::string of_method(const Candidate& candidate) {
+  std::string text = candidate.preconditioner.name;
+  std::string options;
+  for (const auto& [name, value] : candidate.preconditioner.options)
+    options += (options.empty() ? " (" : ", ") + name + "=" + to_string(value);
+  return text + options + (options.empty() ? "" : ")") + " with " + candidate.solver.name;
+}
+
+std::string number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.3g", value);
+  return text;
+}
+
+/// The candidate of the least work, `except` left out; the end where all are out.
+std::vector<Candidate>::iterator cheapest(std::vector<Candidate>& candidates, const Candidate* except) {
+  auto best = candidates.end();
+  for (auto one = candidates.begin(); one != candidates.end(); ++one)
+    if (!one->is_out && &*one != except && (best == candidates.end() || one->work() < best->work()))
+      best = one;
+  return best;
+}
+
+void add(SolveResult& sum, const SolveResult& part) {
+  SolveResult result = part;
+  result.iterations += sum.iterations;
+  result.matrix_products += sum.matrix_products;
+  result.seconds += sum.seconds;
+  sum = result;
+}
+
+}  // namespace
+
+/// One solve with one candidate, which ends early where another one is worth more.
+template <class Scalar, class Space>
+struct AutoSolver<Scalar, Space>::Attempt {
+  AutoSolver& own;
+  Candidate& candidate;
+  const StoppingOptions& whole;  ///< the caller's, who may lower its iterations
+  std::int64_t done;             ///< iterations of the attempts before
+  double norm_b;
+  StoppingOptions stopping;
+  double expected;  ///< iterations, before it began
+  double spent;     ///< work of the setup, and then of the iterations too
+  std::vector<double> norms = {};
+  std::int64_t next_look = first_look;
+  bool was_left = false;
+
+  void see(std::int64_t iteration, double norm) {
+    stopping.max_iters = std::min(stopping.max_iters, std::max(std::int64_t(0), whole.max_iters - done));
+    norms.resize(static_cast<std::size_t>(iteration) + 1, norm);
+    norms.back() = norm;
+    if (iteration < next_look || iteration >= stopping.max_iters) return;
+    next_look = iteration + std::max(first_look, iteration / 2);
+    look(iteration);
+  }
+
+  void look(std::int64_t iteration) {
+    const auto k = static_cast<double>(iteration);
+    candidate.setup = 0;  // is done
+    candidate.iterations =
+        std::min(iterations_left(norms, std::max(whole.rtol * norm_b, whole.atol)), farthest * k);
+    own.expect(candidate, k + candidate.iterations);
+    const auto other = cheapest(own.m_candidates, &candidate);
+    if (other == own.m_candidates.end() || k < least_part_of_iterations * expected ||
+        spent + k * candidate.iteration < least_part_of_work * other->work())
+      return;
+    const double margin = other->was_tried ? patience_with_tried : patience;
+    if (candidate.work() <= margin * other->work()) return;
+    was_left = true;
+    candidate.setup = spent;  // is to be done again where it comes back
+    candidate.outcome = "left after " + std::to_string(iteration) + " iterations with " +
+                        number(candidate.iterations) + " or more to come, the work of " +
+                        number(candidate.work()) + " products with A, for " + of_method(*other) + ", " +
+                        number(other->work());
+    stopping.max_iters = iteration;
+  }
+};
+
+template <class Scalar, class Space>
+AutoSolver<Scalar, Space>::AutoSolver(std::vector<Candidate> candidates, std::int64_t num_rows,
+                                      std::int64_t nnz, Setup setup)
+    : m_candidates(std::move(candidates)), m_num_rows(num_rows), m_nnz(nnz), m_setup(std::move(setup)) {
+  if (!m_setup) throw std::logic_error("prekond::AutoSolver: there is nothing that sets a candidate up");
+  for (Candidate& candidate : m_candidates)
+    candidate.iterations = std::max(candidate.least, 100 * candidate.of_jacobis);
+}
+
+/// The setup of a candidate by the registry, one at a time.
+template <class Scalar, class Space>
+typename AutoSolver<Scalar, Space>::Setup setup_of_registry(const Space& space,
+                                                            const MatrixSource<Scalar, Space>& a) {
+  using Made = std::unique_ptr<MatrixPreconditioner<Scalar, Space>>;
+  return [space, a, kept = std::make_shared<Made>()](
+             const Candidate& candidate) -> const Preconditioner<Scalar, Space>* {
+    *kept = nullptr;  // its memory is free before the next one needs as much
+    *kept = configured(preconditioner_registry<Scalar, Space>(), candidate.preconditioner, "preconditioner")
+                ->build();
+    (*kept)->numeric(space, a);
+    return kept->get();
+  };
+}
+
+template <class Scalar, class Space>
+AutoSolver<Scalar, Space>::AutoSolver(const Space& space, const MatrixSource<Scalar, Space>& a)
+    : AutoSolver(candidates_for(statistics<Scalar, Space>(space, a.csr()), !is_host_space<Space>,
+                                is_complex<Scalar>),
+                 a.num_rows(), static_cast<std::int64_t>(a.csr().nnz()),
+                 setup_of_registry<Scalar, Space>(space, a)) {
+  if (a.num_rows() != a.num_cols()) throw InputError("AutoSolver: the matrix is not square");
+}
+
+/// \returns whether the candidate can be used
+template <class Scalar, class Space>
+bool AutoSolver<Scalar, Space>::set_up(Candidate& candidate, const Applied*& preconditioner) {
+  try {
+    preconditioner = m_setup(candidate);
+  } catch (const InputError& error) {
+    candidate.outcome = error.what();
+  } catch (const std::bad_alloc&) {
+    candidate.outcome = "its setup needs more memory than there is";
+  }
+  candidate.is_out = !candidate.outcome.empty();
+  if (candidate.is_out || preconditioner == nullptr) return !candidate.is_out;
+  const double flops = preconditioner->report().apply_flops;
+  if (flops > 0) {
+    const double by_flops = flops / (2 * static_cast<double>(m_nnz));
+    candidate.application = std::max(candidate.application, by_flops);
+    candidate.iteration = work_of_iteration(candidate.solver.name, candidate.application, m_num_rows, m_nnz);
+  }
+  return true;
+}
+
+/// A candidate's iterations say how hard the system is, in iterations with Jacobi: by Jacobi as they are, by
+/// others half of what experience makes of them, because the other method may be the wrong one.
+template <class Scalar, class Space>
+void AutoSolver<Scalar, Space>::expect(const Candidate& tried, double iterations) {
+  const bool is_jacobi = tried.preconditioner.name == "jacobi";
+  m_by_jacobi = is_jacobi ? iterations : m_by_jacobi;
+  m_by_others = is_jacobi ? m_by_others : std::max(m_by_others, iterations / (2 * tried.of_jacobis));
+  const double jacobis = std::min(std::max(m_by_jacobi, m_by_others), most_iterations);
+  for (Candidate& candidate : m_candidates)
+    if (!candidate.was_tried)
+      candidate.iterations = std::max(candidate.least, jacobis * candidate.of_jacobis);
+}
+
+/// Takes a candidate out that failed; after a breakdown that shows A not to be positive definite, all that
+/// need it, and the others in.
+template <class Scalar, class Space>
+void AutoSolver<Scalar, Space>::take_out(Candidate& failed, StopReason reason) {
+  failed.is_out = true;
+  if (reason != StopReason::breakdown_not_spd) return;
+  for (Candidate& candidate : m_candidates) {
+    if (candidate.was_tried || !candidate.outcome.empty()) continue;
+    candidate.is_out = candidate.needs_spd || candidate.preconditioner.name == failed.preconditioner.name;
+    if (candidate.is_out) candidate.outcome = "A is not positive definite";
+  }
+}
+
+template <class Scalar, class Space>
+SolveResult AutoSolver<Scalar, Space>::attempt(const Space& space, const Operator<Scalar, Space>& a,
+                                               VectorView<const Scalar, Space> b, VectorView<Scalar, Space> x,
+                                               const StoppingOptions& stopping, const Monitor& monitor,
+                                               std::int64_t done, double norm_b, Candidate& candidate,
+                                               const Applied* preconditioner) {
+  Attempt attempt{*this, candidate, stopping, done, norm_b, stopping, candidate.iterations, candidate.setup};
+  const auto solver = create_solver<Scalar, Space>(candidate.solver.name, candidate.solver.options);
+  const Monitor see = [&](std::int64_t iteration, double norm) {
+    if (monitor) monitor(done + iteration, norm);
+    attempt.see(iteration, norm);
+  };
+  const SolveResult result = solver->solve(space, a, preconditioner, b, x, attempt.stopping, see);
+  if (attempt.was_left && !result.converged) return result;
+  candidate.outcome = (result.converged ? "solved in " : "ended by " + to_string(result.reason) + " after ") +
+                      std::to_string(result.iterations) + " iterations";
+  if (!result.converged) take_out(candidate, result.reason);
+  return result;
+}
+
+template <class Scalar, class Space>
+SolveResult AutoSolver<Scalar, Space>::solve(const Space& space, const Operator<Scalar, Space>& a,
+                                             VectorView<const Scalar, Space> b, VectorView<Scalar, Space> x,
+                                             const StoppingOptions& stopping, const Monitor& monitor) {
+  const double norm_b = norm<Scalar, Space>(space, b).value();
+  SolveResult result;
+  for (auto next = cheapest(m_candidates, nullptr); next != m_candidates.end();
+       next = cheapest(m_candidates, nullptr)) {
+    Candidate& candidate = *next;
+    m_chosen = static_cast<std::size_t>(next - m_candidates.begin());
+    tell(of_method(candidate) + ": the work of " + number(candidate.work()) + " products with A is expected");
+    candidate.was_tried = true;
+    candidate.outcome.clear();
+    const Applied* preconditioner = nullptr;
+    if (set_up(candidate, preconditioner))
+      add(result,
+          attempt(space, a, b, x, stopping, monitor, result.iterations, norm_b, candidate, preconditioner));
+    tell(of_method(candidate) + ": " + candidate.outcome);
+    if (result.converged || result.iterations >= stopping.max_iters) break;
+  }
+  return result;
+}
+
+#define PREKOND_AUTO_SOLVER(Scalar, Space) template class AutoSolver<Scalar, Space>;
+PREKOND_INSTANTIATE(PREKOND_AUTO_SOLVER)
+PREKOND_INSTANTIATE_COMPLEX(PREKOND_AUTO_SOLVER)
+
+}  // namespace prekond

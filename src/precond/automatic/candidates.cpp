@@ -1,0 +1,146 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prekond/precond/auto_solver.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+#include "precond/automatic/work.hpp"
+
+namespace prekond {
+namespace {
+
+enum class For { definite, general };
+
+/// First and second part of a cost that depends on the mean length of the rows.
+struct Parts {
+  double fixed, varying;
+};
+
+/// A method as it is known before its setup, with work in products with A.
+struct Known {
+  const char* name;
+  OptionMap options;
+  const char* solver;
+  For matrices;
+  bool takes_complex;
+  Parts setup;        ///< on a host: fixed + varying m for rows of m entries
+  Parts application;  ///< on a host: fixed + varying / m
+  double device_setup;
+  double device_application;
+  double of_jacobis;  ///< iterations over those with Jacobi and the same kind of solver
+  double least;       ///< iterations
+};
+
+/// By setups, applications and iterations on matrices of 5 to 40 entries a row, rounded. Rough figures are
+/// enough: once a method is tried its iterations are measured.
+const std::vector<Known>& known_methods() {
+  using enum For;
+  const OptionMap first_level = {{"level", 1}}, second_level = {{"level", 2}};
+  const OptionMap dense = {{"p", 20}, {"tau", 1e-4}}, denser = {{"p", 60}, {"tau", 1e-6}};
+  const OptionMap matched = {{"inner", "iluk"}};
+  const OptionMap matched_denser = {{"inner", "ilut"}, {"inner.p", 60}, {"inner.tau", 1e-6}};
+  static const std::vector<Known> methods = {
+      {"jacobi", {}, "cg", definite, true, {3, 0}, {0, 1}, 3, 0.2, 1, 1},
+      {"amg", {}, "cg", definite, false, {220, 0}, {7, 25}, 400, 10, 0.03, 8},
+      {"ic0", {}, "cg", definite, false, {80, 4}, {1.3, 14}, 350, 30, 0.33, 5},
+      {"ick", first_level, "cg", definite, false, {120, 11}, {2.3, 22}, 500, 50, 0.17, 4},
+      {"ick", second_level, "cg", definite, false, {0, 55}, {4, 30}, 1000, 70, 0.13, 4},
+      {"adaptive_fsai", {}, "cg", definite, true, {100, 0}, {0, 14}, 90, 1, 0.45, 5},
+      {"ls_polynomial", {}, "cg", definite, false, {95, 0}, {9, 0}, 60, 9, 0.12, 3},
+      {"jacobi", {}, "bicgstab", general, true, {3, 0}, {0, 1}, 3, 0.2, 1, 1},
+      {"ilu0", {}, "bicgstab", general, false, {80, 3}, {1.3, 14}, 350, 30, 0.25, 3},
+      {"iluk", first_level, "bicgstab", general, false, {120, 9}, {2.3, 22}, 600, 50, 0.15, 3},
+      {"iluk", first_level, "gmres", general, false, {120, 9}, {2.3, 22}, 600, 50, 0.22, 3},
+      {"isai", {}, "bicgstab", general, false, {30, 17}, {0.9, 3}, 60, 1, 0.45, 3},
+      {"ilut", dense, "gmres", general, false, {900, 0}, {1.5, 60}, 3000, 80, 0.08, 3},
+      {"ilut", denser, "gmres", general, false, {4000, 0}, {4.5, 170}, 10000, 150, 0.03, 3},
+      {"matched", matched, "gmres", general, false, {170, 9}, {2.3, 22}, 3000, 50, 0.25, 3},
+      {"matched", matched_denser, "gmres", general, false, {4100, 0}, {4.5, 170}, 13000, 150, 0.035, 3},
+  };
+  return methods;
+}
+
+/// Why a method does not fit the matrix; empty where it does.
+std::string misfit(const Known& known, const MatrixStatistics& facts, bool definite) {
+  const std::int64_t weak = facts.diagonal_missing + facts.diagonal_zero;
+  if (known.matrices == For::definite && !definite)
+    return facts.symmetric_values ? "not every diagonal entry of A is positive" : "A is not symmetric";
+  if (std::string(known.name) == "jacobi" && weak > 0)
+    return std::to_string(weak) + " diagonal entries are zero or missing";
+  return {};
+}
+
+/// The factor by which long rows raise the work of a setup that combines the entries of a row with each
+/// other.
+double work_of_long_rows(const MatrixStatistics& facts) {
+  const double longest = static_cast<double>(facts.row_length_max) / std::max(1.0, facts.row_length_mean);
+  return std::clamp((longest / 4) * (longest / 4), 1.0, 20.0);
+}
+
+Candidate candidate_of(const Known& known, const MatrixStatistics& facts, bool on_device) {
+  const double row = std::max(1.0, facts.row_length_mean);
+  const std::string name = known.name;
+  const bool is_gmres = std::string(known.solver) == "gmres";
+  Candidate candidate;
+  candidate.preconditioner = {known.name, known.options};
+  candidate.solver = {known.solver, is_gmres ? OptionMap{{"restart", 50}} : OptionMap{}};
+  candidate.needs_spd = known.matrices == For::definite;
+  candidate.setup = on_device ? known.device_setup : known.setup.fixed + known.setup.varying * row;
+  candidate.application =
+      on_device ? known.device_application : known.application.fixed + known.application.varying / row;
+  const bool fills = known.options.count("level") > 0 || known.options == OptionMap{{"inner", "iluk"}};
+  if (name == "amg" || fills) candidate.setup *= work_of_long_rows(facts);
+  candidate.of_jacobis = known.of_jacobis;
+  candidate.least = known.least;
+  // Multigrid depends less on the size of a scalar equation's M-matrix than of a system's.
+  if (name == "amg" && 10 * facts.m_matrix_rows < 9 * facts.num_rows) candidate.of_jacobis *= 4;
+  // Without a matching, an ILU has no pivots for zeros on the diagonal, but for those of a saddle point,
+  // which get fill.
+  const std::int64_t weak = facts.diagonal_missing + facts.diagonal_zero;
+  const bool is_saddle_point = facts.symmetric_pattern && 10 * weak <= 4 * facts.num_rows;
+  if (name != "matched" && weak > 0 && !is_saddle_point) candidate.of_jacobis *= 10;
+  // The factors of a tridiagonal matrix have no fill to leave out, and a diagonal one has no factors.
+  const auto bandwidth = std::max(facts.lower_bandwidth, facts.upper_bandwidth);
+  const std::string exact = bandwidth == 0 ? "jacobi" : known.matrices == For::definite ? "ic0" : "ilu0";
+  if (bandwidth <= 1 && name == exact) candidate.of_jacobis = candidate.least = 0.01;
+  candidate.iteration = work_of_iteration(known.solver, candidate.application, facts.num_rows, facts.nnz);
+  return candidate;
+}
+
+}  // namespace
+
+double work_of_iteration(const std::string& solver, double application, std::int64_t num_rows,
+                         std::int64_t nnz) {
+  const double n = static_cast<double>(num_rows);
+  const double pass = 8 * n / (12 * static_cast<double>(nnz) + 28 * n);
+  if (solver == "cg") return 1 + application + 10 * pass;
+  if (solver == "bicgstab") return 2 * (1 + application) + 22 * pass;
+  return 1 + application + 60 * pass;  // gmres, on average over a restart of 50
+}
+
+std::vector<Candidate> candidates_for(const MatrixStatistics& facts, bool on_device, bool is_complex) {
+  const bool definite = facts.symmetric_values && facts.diagonal_positive == facts.num_rows;
+  std::vector<Candidate> candidates;
+  for (const Known& known : known_methods()) {
+    if (is_complex && !known.takes_complex) continue;
+    Candidate candidate = candidate_of(known, facts, on_device);
+    candidate.outcome = misfit(known, facts, definite);
+    candidate.is_out = !candidate.outcome.empty() || (definite && !candidate.needs_spd);
+    candidates.push_back(candidate);
+  }
+  return candidates;
+}
+
+double iterations_left(const std::vector<double>& norms, double target) {
+  if (norms.empty()) return std::numeric_limits<double>::infinity();
+  const auto middle = norms.begin() + static_cast<std::ptrdiff_t>(norms.size() / 2);
+  const double now = *std::min_element(norms.begin(), norms.end());
+  if (now <= target) return 0;
+  if (middle == norms.begin()) return std::numeric_limits<double>::infinity();
+  const double before = *std::min_element(norms.begin(), middle);
+  const double rate = std::log(before / now) / static_cast<double>(norms.end() - middle);
+  return rate > 0 ? std::log(now / target) / rate : std::numeric_limits<double>::infinity();
+}
+
+}  // namespace prekond

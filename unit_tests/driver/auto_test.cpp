@@ -1,0 +1,83 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "driver/driver_fixture.hpp"
+
+#include <gmock/gmock.h>
+
+namespace prekond::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// `auto` as the name of the preconditioner, of the solver, or of both.
+class AutoTest : public DriverTest {};
+
+TEST_F(AutoTest, ChoosesBothAndSaysWhatBecameOfEachCandidate) {
+  const Json report = report_of({"solve", "--generate", "poisson2d:60", "--precond", "auto", "--solver",
+                                 "auto", "--solution", "x.mtx"});
+  EXPECT_TRUE(report["solver"]["converged"]);
+  EXPECT_EQ(report["solver"]["name"], "cg");
+  int tried = 0;
+  for (const Json& candidate : report["candidates"]) {
+    if (!candidate["tried"]) continue;
+    ++tried;
+    EXPECT_NE(candidate["outcome"], "");
+  }
+  EXPECT_GE(tried, 1);
+  EXPECT_FALSE(read_file(file("x.mtx")).empty());
+  const auto shown = run({"solve", "--generate", "poisson2d:60", "--precond", "AUTO", "--solver", "auto"});
+  EXPECT_EQ(shown.code, 0);
+  EXPECT_THAT(shown.out, HasSubstr("tried"));
+  EXPECT_THAT(shown.out, HasSubstr("not tried"));
+}
+
+TEST_F(AutoTest, ANamedSolverOrPreconditionerStays) {
+  const Json solver = report_of({"solve", "--generate", "convection_diffusion3d:8", "--precond", "auto",
+                                 "--solver", "idr", "-s", "s=2"});
+  EXPECT_TRUE(solver["solver"]["converged"]);
+  EXPECT_EQ(solver["solver"]["name"], "idr");
+  EXPECT_EQ(solver["solver"]["options"]["s"], 2);
+  const Json precond = report_of({"solve", "--generate", "convection_diffusion3d:8", "--solver", "auto",
+                                  "--precond", "iluk", "-p", "level=2"});
+  EXPECT_TRUE(precond["solver"]["converged"]);
+  EXPECT_EQ(precond["preconditioner"]["name"], "iluk");
+  EXPECT_EQ(precond["preconditioner"]["options"]["level"], 2);
+  EXPECT_NE(precond["solver"]["name"], "cg");
+}
+
+TEST_F(AutoTest, TakesComplexMatrices) {
+  const Json report =
+      report_of({"solve", "--generate", "magnetic3d:6", "--precond", "auto", "--solver", "auto"});
+  EXPECT_TRUE(report["solver"]["converged"]);
+}
+
+TEST_F(AutoTest, RepeatsCountAllSetupsOfARun) {
+  const Json report = report_of(
+      {"solve", "--generate", "poisson2d:40", "--precond", "auto", "--solver", "auto", "--repeat", "3"});
+  EXPECT_TRUE(report["solver"]["converged"]);
+  EXPECT_GT(report["total_seconds"], report["preconditioner"]["setup_seconds"]);
+}
+
+TEST_F(AutoTest, AFailureIsThatOfTheLastCandidate) {
+  const auto result = run(
+      {"solve", "--generate", "poisson2d:60", "--precond", "auto", "--solver", "auto", "--max-iters", "2"});
+  EXPECT_EQ(result.code, 4);
+  EXPECT_THAT(result.err, HasSubstr("max_iters"));
+}
+
+TEST_F(AutoTest, RefusesWhatNeedsANamedMethod) {
+  const auto refused = [&](std::vector<std::string> more) {
+    std::vector<std::string> words = {"solve", "--generate", "poisson2d:10", "--precond", "auto"};
+    words.insert(words.end(), more.begin(), more.end());
+    const auto result = run(words);
+    EXPECT_EQ(result.code, 2);
+    return result.err;
+  };
+  EXPECT_THAT(refused({"-p", "level=1"}), HasSubstr("-p sets options of one preconditioner"));
+  EXPECT_THAT(refused({"--solver", "auto", "-s", "restart=10"}), HasSubstr("-s sets options of one solver"));
+  EXPECT_THAT(refused({"--devices", "2"}), HasSubstr("--devices is for a named"));
+  EXPECT_THAT(refused({"--x0", "precond"}), HasSubstr("--x0 precond is for a named"));
+}
+
+}  // namespace
+}  // namespace prekond::testing

@@ -1,0 +1,409 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// The choice of a method by the matrix, and the change to another one while it solves.
+#include "testing/krylov_problems.hpp"
+#include "testing/matrices.hpp"
+#include "testing/spaces.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <prekond/matrix/generate.hpp>
+#include <prekond/matrix/spmv.hpp>
+#include <prekond/precond/auto_solver.hpp>
+#include <prekond/precond/registry.hpp>
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+namespace prekond::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+template <class Space>
+class AutoSolverTest : public ::testing::Test {
+ public:
+  struct System {
+    explicit System(const CsrMatrix<double, int, std::size_t, typename Space::memory_space>& matrix)
+        : a(matrix), b("b", a.num_rows), x("x", a.num_rows) {
+      Kokkos::deep_copy(b, 1.0);
+    }
+    explicit System(const std::string& problem) : System(generate<double, Space>(Space(), problem)) {}
+
+    double residual() const {
+      const Vector<double, Space> r("r", a.num_rows);
+      const CsrOperator<double, Space> op(a);
+      op.apply(Space(), as_multivector(Vector<const double, Space>(x)), as_multivector(r));
+      const auto product = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), r);
+      const auto side = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), b);
+      double squares = 0, of_b = 0;
+      for (std::size_t i = 0; i < side.extent(0); ++i) {
+        squares += (side(i) - product(i)) * (side(i) - product(i));
+        of_b += side(i) * side(i);
+      }
+      return std::sqrt(squares / of_b);
+    }
+
+    CsrMatrix<double, int, std::size_t, typename Space::memory_space> a;
+    Vector<double, Space> b, x;
+  };
+
+  static Candidate candidate(const std::string& precond, const std::string& solver, double setup,
+                             double iteration, double of_jacobis) {
+    Candidate made;
+    made.preconditioner = {precond, {}};
+    made.solver = {solver, {}};
+    made.needs_spd = solver == "cg";
+    made.setup = setup;
+    made.iteration = iteration;
+    made.of_jacobis = of_jacobis;
+    return made;
+  }
+
+  /// Solves with candidates of the test's, by the registry.
+  static SolveResult solve(System& system, AutoSolver<double, Space>& chooser,
+                           const StoppingOptions& stopping, const Monitor& monitor = {}) {
+    return chooser.solve(Space(), CsrOperator<double, Space>(system.a), system.b, system.x, stopping,
+                         monitor);
+  }
+
+  static typename AutoSolver<double, Space>::Setup setup_of(const System& system,
+                                                            std::vector<std::string>& names) {
+    return [&, kept = std::make_shared<std::unique_ptr<MatrixPreconditioner<double, Space>>>()](
+               const Candidate& chosen) -> const Preconditioner<double, Space>* {
+      names.push_back(chosen.preconditioner.name);
+      if (chosen.preconditioner.name == "refused") throw InputError("no such thing");
+      *kept = create_preconditioner<double, Space>(chosen.preconditioner.name);
+      (*kept)->numeric(Space(), system.a);
+      return kept->get();
+    };
+  }
+};
+TYPED_TEST_SUITE(AutoSolverTest, TestSpaces, SpaceNames);
+
+// ------------------------------------------------------------------------------------------------- the
+// forecast
+
+TEST(IterationsLeft, FollowTheRateOfTheLastHalf) {
+  std::vector<double> norms;
+  for (int k = 0; k < 20; ++k) norms.push_back(k < 10 ? 1.0 : std::pow(0.5, k - 9));
+  // From 1 to 2^-10 in ten iterations: to 2^-20 it takes ten more.
+  EXPECT_NEAR(iterations_left(norms, std::pow(0.5, 20)), 10, 1e-9);
+  EXPECT_EQ(iterations_left(norms, 0.1), 0);
+}
+
+TEST(IterationsLeft, AreWithoutEndWhereNothingFalls) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(iterations_left({}, 1e-3), infinity);
+  EXPECT_EQ(iterations_left({1}, 1e-3), infinity);
+  EXPECT_EQ(iterations_left({1, 2, 4, 8}, 1e-3), infinity);
+  EXPECT_EQ(iterations_left({1, 1, 1, 1}, 1e-3), infinity);
+}
+
+TEST(IterationsLeft, DoNotCountAResidualThatHasRisenAgain) {
+  // The least so far is 1/16, in each half of the history of a method whose residual jumps.
+  EXPECT_NEAR(iterations_left({1, 1, 1.0 / 16, 8}, 1.0 / 256), 2, 1e-9);
+}
+
+// ------------------------------------------------------------------------------------------------ the
+// candidates
+
+std::vector<std::string> first_of(const MatrixStatistics& facts, bool on_device) {
+  std::vector<std::string> names;
+  for (const Candidate& candidate : candidates_for(facts, on_device, false))
+    if (!candidate.is_out) names.push_back(candidate.preconditioner.name + " " + candidate.solver.name);
+  return names;
+}
+
+TYPED_TEST(AutoSolverTest, SymmetricMatricesHaveMethodsForThem) {
+  const auto a = generate<double, TypeParam>(TypeParam(), "poisson2d:10");
+  const auto names = first_of(statistics<double, TypeParam>(TypeParam(), a), false);
+  EXPECT_THAT(names, ::testing::Contains("amg cg"));
+  EXPECT_THAT(names, ::testing::Contains("jacobi cg"));
+  EXPECT_THAT(names, ::testing::Each(::testing::EndsWith(" cg")));
+}
+
+TYPED_TEST(AutoSolverTest, GeneralMatricesHaveMethodsForThem) {
+  const auto a = generate<double, TypeParam>(TypeParam(), "convection_diffusion3d:5");
+  const auto names = first_of(statistics<double, TypeParam>(TypeParam(), a), false);
+  EXPECT_THAT(names, ::testing::Contains("ilu0 bicgstab"));
+  EXPECT_THAT(names, ::testing::Not(::testing::Contains(::testing::EndsWith(" cg"))));
+}
+
+TYPED_TEST(AutoSolverTest, AMissingDiagonalEntryRulesJacobiOut) {
+  const HostMatrix<double> a = sparse<double>({{1, 2}, {3, 0}});
+  for (const auto& candidate :
+       candidates_for(statistics<double, TypeParam>(TypeParam(), to_device<TypeParam>(a)), false, false))
+    if (candidate.preconditioner.name == "jacobi" && !candidate.needs_spd) {
+      EXPECT_TRUE(candidate.is_out);
+      EXPECT_THAT(candidate.outcome, HasSubstr("1 diagonal entries"));
+    }
+}
+
+TEST(Candidates, TriangularSolvesAreNotTheFirstOnADevice) {
+  MatrixStatistics facts;
+  facts.num_rows = facts.num_cols = facts.diagonal_positive = 1000;
+  facts.nnz = 5000;
+  facts.symmetric_values = true;
+  double amg = 0, ic0 = 0;
+  for (const bool on_device : {false, true}) {
+    for (const Candidate& candidate : candidates_for(facts, on_device, false)) {
+      if (candidate.preconditioner.name == "amg") amg = candidate.iteration;
+      if (candidate.preconditioner.name == "ic0") ic0 = candidate.iteration;
+    }
+    EXPECT_EQ(ic0 > amg, on_device);
+  }
+}
+
+// ------------------------------------------------------------------------------------------------------- the
+/// Facts of a matrix of 1000 rows with 5 entries each.
+MatrixStatistics facts_of_rows() {
+  MatrixStatistics facts;
+  facts.num_rows = facts.num_cols = facts.diagonal_positive = facts.m_matrix_rows = 1000;
+  facts.nnz = 5000;
+  facts.row_length_max = 5;
+  facts.row_length_mean = 5;
+  facts.lower_bandwidth = facts.upper_bandwidth = 100;
+  facts.symmetric_pattern = true;
+  return facts;
+}
+
+/// The first one with the name that is not out.
+Candidate found_in(const std::vector<Candidate>& candidates, const std::string& name) {
+  for (const Candidate& candidate : candidates)
+    if (candidate.preconditioner.name == name && !candidate.is_out) return candidate;
+  ADD_FAILURE() << "no " << name;
+  return {};
+}
+
+TEST(Candidates, ZerosOnTheDiagonalAskForAMatchingButThoseOfASaddlePoint) {
+  MatrixStatistics facts = facts_of_rows();
+  const double usual = found_in(candidates_for(facts, false, false), "ilu0").of_jacobis;
+  facts.diagonal_missing = 300;
+  EXPECT_EQ(found_in(candidates_for(facts, false, false), "ilu0").of_jacobis, usual);
+  facts.diagonal_missing = 500;  // more than a saddle point has
+  EXPECT_GT(found_in(candidates_for(facts, false, false), "ilu0").of_jacobis, usual);
+  facts.diagonal_missing = 300;
+  facts.symmetric_pattern = false;
+  const auto candidates = candidates_for(facts, false, false);
+  EXPECT_GT(found_in(candidates, "ilu0").of_jacobis, found_in(candidates, "matched").of_jacobis);
+}
+
+TEST(Candidates, TriangularFactorsOfTridiagonalMatricesAreExact) {
+  MatrixStatistics facts = facts_of_rows();
+  facts.lower_bandwidth = facts.upper_bandwidth = 1;
+  EXPECT_LT(found_in(candidates_for(facts, false, false), "ilu0").least, 1);
+  facts.symmetric_values = true;
+  EXPECT_LT(found_in(candidates_for(facts, false, false), "ic0").least, 1);
+  EXPECT_EQ(found_in(candidates_for(facts, false, false), "jacobi").least, 1);
+  facts.lower_bandwidth = facts.upper_bandwidth = 0;
+  EXPECT_LT(found_in(candidates_for(facts, false, false), "jacobi").least, 1);
+}
+
+TEST(Candidates, LongRowsRaiseTheWorkOfFillAndMultigrid) {
+  MatrixStatistics facts = facts_of_rows();
+  facts.symmetric_values = true;
+  const auto usual = candidates_for(facts, false, false);
+  facts.row_length_max = 500;
+  const auto with_hub = candidates_for(facts, false, false);
+  for (const std::string name : {"amg", "ick"})
+    EXPECT_GT(found_in(with_hub, name).setup, found_in(usual, name).setup);
+  for (const std::string name : {"ic0", "jacobi"})
+    EXPECT_EQ(found_in(with_hub, name).setup, found_in(usual, name).setup);
+}
+
+TEST(Candidates, MultigridIsExpectedToTakeMoreIterationsOnSystems) {
+  MatrixStatistics facts = facts_of_rows();
+  facts.symmetric_values = true;
+  const double usual = found_in(candidates_for(facts, false, false), "amg").of_jacobis;
+  facts.m_matrix_rows = 500;
+  EXPECT_GT(found_in(candidates_for(facts, false, false), "amg").of_jacobis, usual);
+}
+
+TYPED_TEST(AutoSolverTest, TheForecastOfOneMethodRaisesWhatIsExpectedOfOthers) {
+  using System = typename TestFixture::System;
+  System system("poisson2d:60");
+  std::vector<std::string> names;
+  // The second would take 10 iterations if the first took 100; the first takes more.
+  AutoSolver<double, TypeParam> chooser(
+      {TestFixture::candidate("jacobi", "cg", 1, 1, 1), TestFixture::candidate("ic0", "cg", 1e6, 1, 0.1)},
+      system.a.num_rows, static_cast<std::int64_t>(system.a.nnz()), TestFixture::setup_of(system, names));
+  EXPECT_TRUE(TestFixture::solve(system, chooser, stop_at(1e-10, 2000)).converged);
+  EXPECT_GT(chooser.candidates()[1].iterations, 10);
+}
+
+TYPED_TEST(AutoSolverTest, AMethodThatIsExpectedToBeSlowHasItsTime) {
+  using System = typename TestFixture::System;
+  System system("poisson2d:60");
+  std::vector<std::string> names;
+  // 100 iterations are expected of the first: half of them are done before it is left.
+  AutoSolver<double, TypeParam> chooser(
+      {TestFixture::candidate("jacobi", "cg", 1, 1, 1), TestFixture::candidate("ic0", "cg", 120, 1, 0.01)},
+      system.a.num_rows, static_cast<std::int64_t>(system.a.nnz()), TestFixture::setup_of(system, names));
+  EXPECT_TRUE(TestFixture::solve(system, chooser, stop_at(1e-10, 2000)).converged);
+  EXPECT_EQ(names.back(), "ic0");
+  EXPECT_GE(std::stoi(chooser.candidates()[0].outcome.substr(11)), 50);
+  EXPECT_EQ(chooser.candidates()[0].setup, 1) << "it would have to be set up again";
+}
+
+// All attempts together have no more iterations than the caller allows.
+TYPED_TEST(AutoSolverTest, TheLimitIsOfAllAttempts) {
+  using System = typename TestFixture::System;
+  System system("poisson2d:60");
+  std::vector<std::string> names;
+  AutoSolver<double, TypeParam> chooser(
+      {TestFixture::candidate("jacobi", "cg", 1, 1, 1), TestFixture::candidate("ic0", "cg", 120, 1, 0.01)},
+      system.a.num_rows, static_cast<std::int64_t>(system.a.nnz()), TestFixture::setup_of(system, names));
+  const SolveResult result = TestFixture::solve(system, chooser, stop_at(1e-14, 60));
+  EXPECT_EQ(names.back(), "ic0");
+  EXPECT_EQ(result.iterations, 60);
+}
+
+// solve
+
+TYPED_TEST(AutoSolverTest, SolvesModelProblems) {
+  using System = typename TestFixture::System;
+  for (const std::string problem : {"poisson2d:60", "anisotropic2d:50", "convection_diffusion3d:12",
+                                    "tridiagonal:1", "tridiagonal:500", "elasticity3d:6", "circuit:30"}) {
+    SCOPED_TRACE(problem);
+    System system(problem);
+    AutoSolver<double, TypeParam> chooser(TypeParam(), MatrixSource<double, TypeParam>(system.a));
+    const SolveResult result = TestFixture::solve(system, chooser, stop_at(1e-8, 2000));
+    EXPECT_TRUE(result.converged) << to_string(result.reason);
+    EXPECT_LE(system.residual(), 1.001e-8);
+    EXPECT_THAT(chooser.chosen().outcome, HasSubstr("solved in"));
+  }
+}
+
+// diag(1, -1, ...) plus a coupling: Jacobi's CG breaks down, and the others come in.
+TYPED_TEST(AutoSolverTest, AnIndefiniteMatrixIsSolvedByMethodsForGeneralOnes) {
+  using System = typename TestFixture::System;
+  std::vector<std::vector<double>> dense(80, std::vector<double>(80, 0.0));
+  for (int i = 0; i < 80; ++i) {
+    dense[i][i] = 1;
+    if (i > 0) dense[i][i - 1] = dense[i - 1][i] = 1.5;
+  }
+  System system(to_device<TypeParam>(sparse(dense)));
+  AutoSolver<double, TypeParam> chooser(TypeParam(), MatrixSource<double, TypeParam>(system.a));
+  EXPECT_TRUE(TestFixture::solve(system, chooser, stop_at(1e-8, 2000)).converged);
+  EXPECT_LE(system.residual(), 1.001e-8);
+  EXPECT_NE(chooser.chosen().solver.name, "cg");
+  for (const Candidate& candidate : chooser.candidates())
+    if (candidate.preconditioner.name == "amg") {
+      EXPECT_EQ(candidate.outcome, "A is not positive definite");
+    }
+}
+
+TYPED_TEST(AutoSolverTest, ASaddlePointIsSolved) {
+  using System = typename TestFixture::System;
+  std::vector<std::vector<double>> dense(60, std::vector<double>(60, 0.0));
+  for (int i = 0; i < 40; ++i) {
+    dense[i][i] = 2;
+    if (i > 0) dense[i][i - 1] = dense[i - 1][i] = -1;
+  }
+  for (int k = 0; k < 20; ++k) dense[40 + k][2 * k] = dense[2 * k][40 + k] = 1;
+  System system(to_device<TypeParam>(sparse(dense)));
+  AutoSolver<double, TypeParam> chooser(TypeParam(), MatrixSource<double, TypeParam>(system.a));
+  EXPECT_TRUE(TestFixture::solve(system, chooser, stop_at(1e-8, 2000)).converged);
+  EXPECT_LE(system.residual(), 1.001e-8);
+}
+
+TYPED_TEST(AutoSolverTest, GoesOnFromTheVectorReachedWhereAnotherMethodIsExpectedToBeFaster) {
+  using System = typename TestFixture::System;
+  System system("poisson2d:60");
+  std::vector<std::string> names;
+  AutoSolver<double, TypeParam> chooser(
+      {TestFixture::candidate("jacobi", "cg", 1, 1, 1), TestFixture::candidate("ic0", "cg", 150, 1, 0.3)},
+      system.a.num_rows, static_cast<std::int64_t>(system.a.nnz()), TestFixture::setup_of(system, names));
+  std::vector<double> norms;
+  const SolveResult result = TestFixture::solve(
+      system, chooser, stop_at(1e-10, 2000),
+      [&](std::int64_t k, double norm) { norms.resize(static_cast<std::size_t>(k) + 1, norm); });
+  EXPECT_TRUE(result.converged);
+  EXPECT_EQ(names, (std::vector<std::string>{"jacobi", "ic0"}));
+  EXPECT_THAT(chooser.candidates()[0].outcome, HasSubstr("left after"));
+  EXPECT_EQ(chooser.chosen().preconditioner.name, "ic0");
+  // The iterations of both count, and the second begins with what the first left.
+  const auto left = static_cast<std::size_t>(std::stoi(chooser.candidates()[0].outcome.substr(11)));
+  EXPECT_GT(result.iterations, static_cast<std::int64_t>(left));
+  EXPECT_EQ(norms.size(), static_cast<std::size_t>(result.iterations) + 1);
+  EXPECT_LT(norms[left], norms[0]);
+  EXPECT_LT(norms[left], 1.5 * norms[left - 1]);
+}
+
+TYPED_TEST(AutoSolverTest, StaysWhereTheOtherIsExpectedToTakeLonger) {
+  using System = typename TestFixture::System;
+  System system("poisson2d:20");
+  std::vector<std::string> names;
+  AutoSolver<double, TypeParam> chooser(
+      {TestFixture::candidate("jacobi", "cg", 1, 1, 1), TestFixture::candidate("ic0", "cg", 1e4, 1, 0.3)},
+      system.a.num_rows, static_cast<std::int64_t>(system.a.nnz()), TestFixture::setup_of(system, names));
+  EXPECT_TRUE(TestFixture::solve(system, chooser, stop_at(1e-10, 2000)).converged);
+  EXPECT_EQ(names, std::vector<std::string>{"jacobi"});
+}
+
+TYPED_TEST(AutoSolverTest, ASetupThatFailsIsOut) {
+  using System = typename TestFixture::System;
+  System system("poisson2d:20");
+  std::vector<std::string> names, told;
+  AutoSolver<double, TypeParam> chooser(
+      {TestFixture::candidate("refused", "cg", 0, 1, 0.1), TestFixture::candidate("jacobi", "cg", 1, 1, 1)},
+      system.a.num_rows, static_cast<std::int64_t>(system.a.nnz()), TestFixture::setup_of(system, names));
+  chooser.set_listener([&](const std::string& text) { told.push_back(text); });
+  EXPECT_TRUE(TestFixture::solve(system, chooser, stop_at(1e-8, 2000)).converged);
+  EXPECT_EQ(names, (std::vector<std::string>{"refused", "jacobi"}));
+  EXPECT_EQ(chooser.candidates()[0].outcome, "no such thing");
+  EXPECT_THAT(told, ::testing::Contains("refused with cg: no such thing"));
+}
+
+TYPED_TEST(AutoSolverTest, WithoutASolutionXIsNotWorse) {
+  using System = typename TestFixture::System;
+  System system("poisson2d:40");
+  AutoSolver<double, TypeParam> chooser(TypeParam(), MatrixSource<double, TypeParam>(system.a));
+  const SolveResult result = TestFixture::solve(system, chooser, stop_at(1e-12, 3));
+  EXPECT_EQ(result.reason, StopReason::max_iters);
+  EXPECT_EQ(result.iterations, 3);
+  EXPECT_LE(system.residual(), 1);
+}
+
+TYPED_TEST(AutoSolverTest, TheCallerEndsAllAttempts) {
+  using System = typename TestFixture::System;
+  System system("poisson2d:60");
+  std::vector<std::string> names;
+  AutoSolver<double, TypeParam> chooser(
+      {TestFixture::candidate("jacobi", "cg", 1, 1, 1), TestFixture::candidate("ic0", "cg", 1e4, 1, 0.3)},
+      system.a.num_rows, static_cast<std::int64_t>(system.a.nnz()), TestFixture::setup_of(system, names));
+  StoppingOptions stopping = stop_at(1e-12, 2000);
+  const SolveResult result = TestFixture::solve(system, chooser, stopping, [&](std::int64_t k, double) {
+    if (k == 7) stopping.max_iters = 7;
+  });
+  EXPECT_EQ(result.iterations, 7);
+  EXPECT_EQ(names, std::vector<std::string>{"jacobi"});
+}
+
+TYPED_TEST(AutoSolverTest, DecisionsAreTheSameEveryTime) {
+  using System = typename TestFixture::System;
+  std::vector<std::string> outcomes[2];
+  for (auto& found : outcomes) {
+    System system("elasticity3d:6");
+    AutoSolver<double, TypeParam> chooser(TypeParam(), MatrixSource<double, TypeParam>(system.a));
+    TestFixture::solve(system, chooser, stop_at(1e-10, 2000));
+    for (const Candidate& candidate : chooser.candidates()) found.push_back(candidate.outcome);
+    const auto x = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), system.x);
+    for (std::size_t i = 0; i < x.extent(0); ++i)
+      found.push_back(std::to_string(std::bit_cast<std::uint64_t>(x(i))));
+  }
+  EXPECT_EQ(outcomes[0], outcomes[1]);
+}
+
+TYPED_TEST(AutoSolverTest, RefusesAMatrixThatIsNotSquare) {
+  const HostMatrix<double> a = sparse<double>({{1, 2, 3}, {3, 0, 1}});
+  const auto on_device = to_device<TypeParam>(a);
+  EXPECT_THROW((AutoSolver<double, TypeParam>(TypeParam(), MatrixSource<double, TypeParam>(on_device))),
+               InputError);
+}
+
+}  // namespace
+}  // namespace prekond::testing
