@@ -358,6 +358,34 @@ TYPED_TEST(AutoSolverTest, ASetupThatFailsIsOut) {
   EXPECT_THAT(told, ::testing::Contains("refused with cg: no such thing"));
 }
 
+TYPED_TEST(AutoSolverTest, WithoutAnyMethodThereIsAnError) {
+  using System = typename TestFixture::System;
+  System system("poisson2d:20");
+  std::vector<std::string> names;
+  AutoSolver<double, TypeParam> chooser({TestFixture::candidate("refused", "cg", 0, 1, 0.1)},
+                                        system.a.num_rows, static_cast<std::int64_t>(system.a.nnz()),
+                                        TestFixture::setup_of(system, names));
+  EXPECT_THAT(message_of<InputError>([&] { TestFixture::solve(system, chooser, stop_at(1e-8, 2000)); }),
+              HasSubstr("refused with cg: no such thing"));
+}
+
+TYPED_TEST(AutoSolverTest, AFurtherSolveBeginsWithTheMethodThatSolved) {
+  using System = typename TestFixture::System;
+  System system("poisson2d:60");
+  std::vector<std::string> names;
+  AutoSolver<double, TypeParam> chooser(
+      {TestFixture::candidate("jacobi", "cg", 1, 1, 1), TestFixture::candidate("ic0", "cg", 150, 1, 0.3)},
+      system.a.num_rows, static_cast<std::int64_t>(system.a.nnz()), TestFixture::setup_of(system, names));
+  EXPECT_TRUE(TestFixture::solve(system, chooser, stop_at(1e-10, 2000)).converged);
+  ASSERT_EQ(names, (std::vector<std::string>{"jacobi", "ic0"}));
+  Kokkos::deep_copy(system.x, 0.0);
+  const SolveResult again = TestFixture::solve(system, chooser, stop_at(1e-10, 2000));
+  EXPECT_TRUE(again.converged);
+  EXPECT_LE(system.residual(), 1.001e-10);
+  EXPECT_EQ(names.size(), 2) << "it is still set up";
+  EXPECT_EQ(chooser.chosen().outcome, "solved in " + std::to_string(again.iterations) + " iterations");
+}
+
 TYPED_TEST(AutoSolverTest, WithoutASolutionXIsNotWorse) {
   using System = typename TestFixture::System;
   System system("poisson2d:40");

@@ -54,6 +54,9 @@ double iterations_left(const std::vector<double>& norms, double target);
 /// rates that hold, at most some two times that of the best candidate. All decisions follow from modelled
 /// work and residuals, none from times: the same input gives the same bits.
 ///
+/// A further solve with the same A begins with the method that solved the last system, which stays set up,
+/// and all that was learnt.
+///
 /// Cost besides the candidates': a pass over A for its facts. Memory: one candidate's at a time.
 template <class Scalar, class Space>
 class AutoSolver {
@@ -73,7 +76,7 @@ class AutoSolver {
   void set_listener(const Listener& listener) { m_listener = listener; }
 
   /// Likewise as Solver::solve, with the iterations, products and seconds of all attempts. The reason is that
-  /// of the last one.
+  /// of the last one. \throws InputError where no candidate can be set up
   SolveResult solve(const Space& space, const Operator<Scalar, Space>& a, VectorView<const Scalar, Space> b,
                     VectorView<Scalar, Space> x, const StoppingOptions& stopping,
                     const Monitor& monitor = {});
@@ -101,6 +104,9 @@ class AutoSolver {
   Setup m_setup;
   Listener m_listener;
   std::size_t m_chosen = 0;
+  const Candidate* m_ready = nullptr;  ///< the one that is set up
+  const Applied* m_applied = nullptr;  ///< its preconditioner
+
   double m_by_jacobi = 0,
          m_by_others = 0;  ///< iterations with Jacobi, by its attempts and by those of others
 };

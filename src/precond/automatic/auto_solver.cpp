@@ -119,7 +119,9 @@ AutoSolver<Scalar, Space>::AutoSolver(std::vector<Candidate> candidates, std::in
     : m_candidates(std::move(candidates)), m_num_rows(num_rows), m_nnz(nnz), m_setup(std::move(setup)) {
   if (!m_setup) throw std::logic_error("prekond::AutoSolver: there is nothing that sets a candidate up");
   for (Candidate& candidate : m_candidates)
-    candidate.iterations = std::max(candidate.least, 100 * candidate.of_jacobis);
+    candidate.iterations =
+        std::max(candidate.least,
+                 (candidate.needs_spd ? usual_iterations_spd : usual_iterations) * candidate.of_jacobis);
 }
 
 /// The setup of a candidate by the registry, one at a time.
@@ -149,15 +151,22 @@ AutoSolver<Scalar, Space>::AutoSolver(const Space& space, const MatrixSource<Sca
 /// \returns whether the candidate can be used
 template <class Scalar, class Space>
 bool AutoSolver<Scalar, Space>::set_up(Candidate& candidate, const Applied*& preconditioner) {
+  if (m_ready == &candidate) {  // since the last solve
+    preconditioner = m_applied;
+    return true;
+  }
+  m_ready = nullptr;
   try {
-    preconditioner = m_setup(candidate);
+    preconditioner = m_applied = m_setup(candidate);
   } catch (const InputError& error) {
     candidate.outcome = error.what();
   } catch (const std::bad_alloc&) {
     candidate.outcome = "its setup needs more memory than there is";
   }
   candidate.is_out = !candidate.outcome.empty();
-  if (candidate.is_out || preconditioner == nullptr) return !candidate.is_out;
+  if (candidate.is_out) return false;
+  m_ready = &candidate;
+  if (preconditioner == nullptr) return true;
   const double flops = preconditioner->report().apply_flops;
   if (flops > 0) {
     const double by_flops = flops / (2 * static_cast<double>(m_nnz));
@@ -209,7 +218,12 @@ SolveResult AutoSolver<Scalar, Space>::attempt(const Space& space, const Operato
   if (attempt.was_left && !result.converged) return result;
   candidate.outcome = (result.converged ? "solved in " : "ended by " + to_string(result.reason) + " after ") +
                       std::to_string(result.iterations) + " iterations";
-  if (!result.converged) take_out(candidate, result.reason);
+  if (!result.converged) {
+    take_out(candidate, result.reason);
+    return result;
+  }
+  candidate.setup = 0;
+  candidate.iterations = std::max(candidate.least, static_cast<double>(result.iterations));
   return result;
 }
 
@@ -231,8 +245,11 @@ SolveResult AutoSolver<Scalar, Space>::solve(const Space& space, const Operator<
       add(result,
           attempt(space, a, b, x, stopping, monitor, result.iterations, norm_b, candidate, preconditioner));
     tell(of_method(candidate) + ": " + candidate.outcome);
-    if (result.converged || result.iterations >= stopping.max_iters) break;
+    if (result.converged || result.iterations >= stopping.max_iters) return result;
   }
+  if (m_ready == nullptr && result.iterations == 0)
+    throw InputError("there is no method for this matrix: the last one tried was " + of_method(chosen()) +
+                     ": " + chosen().outcome);
   return result;
 }
 
