@@ -373,14 +373,15 @@ table() {
     --matrices "${MATRICES:-$source_dir/../shared/matrices/spd}" || failed "$script"
 }
 
-# paper NAME ARGUMENT...: the tables of a paper; what they had finished when time ran out stays in perf_tests/results/papers.
+# paper NAME ARGUMENT...: the tables of a paper; what they had finished when time ran out stays.
 paper() {
-  local script=papers/$1.py
-  wanted "$script" || return 0
+  local name=$1
+  wanted "papers/$name.py" || return 0
   shift
-  say "$script"
-  timeout "$(left)" python3 "$source_dir/perf_tests/$script" measure --machine h200 --prekond "$(program prekond)" "$@" ||
-    failed "$script"
+  say "papers/$name.py"
+  timeout "$(left)" python3 "$source_dir/perf_tests/papers/$name.py" measure --machine h200 --prekond "$(program prekond)" "$@" ||
+    failed "papers/$name.py"
+  cp "$source_dir/perf_tests/results/papers/${name}_h200.json" "$out"
 }
 
 part_tables() {
