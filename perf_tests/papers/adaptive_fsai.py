@@ -209,7 +209,10 @@ def direct_case(arguments, source):
     """A direct solver, the median of its repetitions by the total; a long run is not repeated."""
     runs = []
     for _ in range(int(arguments.repeat)):
-        rows = json_rows(arguments, DIRECT[arguments.machine][0], source)
+        try:
+            rows = json_rows(arguments, DIRECT[arguments.machine][0], source)
+        except subprocess.TimeoutExpired:
+            return [{"setting": "direct", "error": f"more than {arguments.timeout:g} s"}]
         if rows is None:
             return []
         if "error" in rows[0]:
@@ -482,7 +485,10 @@ def reference(machine):
     rows = []
     for matrix, cases in grouped(results(machine), "5").items():
         by = {case["setting"].split(":")[0]: case for case in cases}
-        jacobi, ours, direct = by["jacobi"], by["adaptive_fsai"], by.get("direct", {"error": NOT_MEASURED})
+        jacobi, ours, direct = (by.get(name, {"error": NOT_MEASURED}) for name in ("jacobi", "adaptive_fsai", "direct"))
+        if "error" in jacobi or "error" in ours:
+            rows.append([f"`{matrix}`", jacobi.get("error", ""), "", "", "", ours.get("error", ""), "", "", ""])
+            continue
         rows.append([f"`{matrix}`", iterations_of(jacobi), time_of(jacobi),
                      *([direct["error"], ""] if "error" in direct else [f"{direct['density']:.2f}", time_of(direct)]),
                      iterations_of(ours), time_of(ours), time_ratio(jacobi, ours),
