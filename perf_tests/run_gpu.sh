@@ -130,7 +130,7 @@ part_perf() {
   measure nonsymmetric_fsai_convection_diffusion3d_100 perf_nonsymmetric_fsai --matrix=convection_diffusion3d:100
   measure isai_convection_diffusion3d_100 perf_isai --matrix=convection_diffusion3d:100
   measure spai_convection_diffusion3d_100 perf_spai --matrix=convection_diffusion3d:100 --powers=1,2 --sides=right,left
-  measure spai_elasticity3d_50 perf_spai --matrix=elasticity3d:50 --strategies=constant,sorted
+  measure spai_elasticity3d_50 perf_spai --matrix=elasticity3d:50
   measure spai_elasticity3d_25_power_2 perf_spai --matrix=elasticity3d:25 --powers=2 --repetitions=3
   measure spai_offshore perf_spai --matrix=irregular3d:64,mean=16.33,longest=31
   measure spai_msdoor perf_spai --matrix=irregular3d:52,unknowns=3,mean=46.1,longest=77,lonely=0.001
@@ -373,28 +373,25 @@ table() {
     --matrices "${MATRICES:-$source_dir/../shared/matrices/spd}" || failed "$script"
 }
 
-# spai_table: the tables of static SPAI, on generated matrices; those of the second power, which take longer, once.
-spai_table() {
-  wanted spai_tables.py || return 0
-  say "spai_tables.py"
-  local power
-  for power in 1 2; do
-    timeout "$(left)" python3 "$source_dir/perf_tests/spai_tables.py" measure --out "$out/spai_tables.json" \
-      --powers "$power" --repeat $((power == 1 ? 3 : 1)) --timeout 100 --prekond "$(program prekond)" ||
-      failed "spai_tables.py, power $power"
-  done
-  python3 "$source_dir/perf_tests/spai_tables.py" render --in "$out/spai_tables.json" --out "$out/spai_tables.md" ||
-    failed "spai_tables.py render"
+# paper NAME ARGUMENT...: the tables of a paper; what they had finished when time ran out stays.
+paper() {
+  local name=$1
+  wanted "papers/$name.py" || return 0
+  shift
+  say "papers/$name.py"
+  timeout "$(left)" python3 "$source_dir/perf_tests/papers/$name.py" measure --machine h200 --prekond "$(program prekond)" "$@" ||
+    failed "papers/$name.py"
+  cp "$source_dir/perf_tests/results/papers/${name}_h200.json" "$out"
 }
 
 part_tables() {
-  spai_table
+  paper spai
   if wanted toolbox_table.py; then
     say toolbox_table.py
     timeout "$(left)" python3 "$source_dir/perf_tests/toolbox_table.py" measure --out "$out/toolbox.json" \
       --prekond "$(program prekond)" --matrices "${MATRICES:-$source_dir/../shared/matrices}" --timeout 60 || failed toolbox_table.py
   fi
-  table paper_tables.py measure --tables 4,3,2 --repeat 1 --out "$out/paper_tables_gpu.json"
+  paper adaptive_fsai --matrices "${MATRICES:-$source_dir/../shared/matrices/spd}" --programs "$build"
   table sweep_fsai.py --quick --out "$out" \
     --generated 'elasticity3d:40;elasticity3d:60;elasticity3d:40,contrast=1;poisson3d:100;poisson2d:1000;anisotropic2d:700'
 }

@@ -8,7 +8,7 @@
 #include "sparse_product/transpose.hpp"
 
 /// Setup time of the static SPAI: perf_spai --matrix=elasticity3d:30 [--powers=1,2] [--sides=right,left]
-/// [--strategies=auto,constant,sorted] [--scalars=single,double] [--prefilter=0] [--repetitions=5]
+/// [--scalars=single,double] [--prefilter=0] [--repetitions=5]
 /// [--kernels=true: times by kernel, once]; with --dynamic=true of the dynamic one [--epsilon=0.4]
 /// [--max_steps=5]
 /// [--step_size=5] instead. The time is that of symbolic and numeric, fenced, with every allocation, the
@@ -88,7 +88,6 @@ void register_all(int& argc, char** argv) {
   const auto powers = perf::numbers(perf::take_flag(argc, argv, "powers", "1"));
   const auto sides = perf::words(perf::take_flag(argc, argv, "sides", "right"));
   const auto scalars = perf::words(perf::take_flag(argc, argv, "scalars", "single,double"));
-  const auto strategies = perf::words(perf::take_flag(argc, argv, "strategies", "auto"));
   OptionMap of_static = {{"prefilter", perf::take_flag(argc, argv, "prefilter", "0")}};
   OptionMap of_dynamic;
   for (const char* key : {"epsilon", "max_steps", "step_size"}) {
@@ -107,16 +106,14 @@ void register_all(int& argc, char** argv) {
                                                   kernels, a, options);
         continue;
       }
-      for (const std::string& strategy : strategies)
-        for (const int power : powers) {
-          of_static["strategy"] = strategy;
-          of_static["power"] = std::int64_t(power);
-          SpaiOptions options;
-          OptionFields::of(options).set(of_static, SpaiOptions::name);
-          register_case<Spai<double, Space>>("setup/" + spec + "/" + scalar + "/" + side + "/" + strategy +
-                                                 "/power:" + std::to_string(power),
-                                             repetitions, kernels, a, options);
-        }
+      for (const int power : powers) {
+        of_static["power"] = std::int64_t(power);
+        SpaiOptions options;
+        OptionFields::of(options).set(of_static, SpaiOptions::name);
+        register_case<Spai<double, Space>>(
+            "setup/" + spec + "/" + scalar + "/" + side + "/power:" + std::to_string(power), repetitions,
+            kernels, a, options);
+      }
     }
 }
 

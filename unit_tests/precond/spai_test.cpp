@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "precond/approximate_inverse/spai/bins.hpp"
-#include "precond/approximate_inverse/spai/strategy.hpp"
+#include "precond/approximate_inverse/spai/tuning.hpp"
 #include "testing/memory_peak.hpp"
 #include "testing/set_up.hpp"
 #include "testing/spaces.hpp"
@@ -18,8 +18,6 @@
 namespace prekond::testing {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 template <class Space, class Scalar>
@@ -32,33 +30,7 @@ template <class Space>
 class SpaiTest : public ::testing::Test {};
 TYPED_TEST_SUITE(SpaiTest, TestSpaces, SpaceNames);
 
-// Table 3 with the predictions for E + |A| of Table 4.
-TEST(SpaiStrategy, PredictsTheChoicesOfThePaper) {
-  using impl::spai::choose_strategy;
-  struct Line {
-    const char* name;
-    int n2_max;
-    double n2_avg;
-    Strategy predicted;
-  };
-  constexpr Strategy first = Strategy::constant, second = Strategy::sorted;
-  for (const Line& line : {Line{"cbuckle", 600, 49.45, second}, Line{"2cubes_sphere", 31, 16.23, first},
-                           Line{"offshore", 31, 16.33, first}, Line{"ASIC_320ks", 210, 4.09, second},
-                           Line{"apache2", 8, 6.74, first}, Line{"G3_circuit", 6, 4.83, first},
-                           Line{"power9", 627, 12.15, second}, Line{"msdoor", 77, 46.10, first},
-                           Line{"thermal2", 11, 6.99, first}, Line{"Fault_639", 267, 42.65, second}})
-    EXPECT_EQ(choose_strategy(Strategy::automatic, line.n2_max, line.n2_avg).strategy, line.predicted)
-        << line.name;
-  const auto apache2 = choose_strategy(Strategy::automatic, 8, 6.74);
-  EXPECT_EQ(apache2.alpha, 3);
-  EXPECT_EQ(apache2.beta, 3);
-  EXPECT_EQ(choose_strategy(Strategy::automatic, 600, 49.45).alpha, 10);
-  EXPECT_EQ(choose_strategy(Strategy::automatic, 600, 49.45).beta, 6);
-  EXPECT_EQ(choose_strategy(Strategy::sorted, 8, 6.74).strategy, Strategy::sorted);
-  EXPECT_EQ(choose_strategy(Strategy::constant, 600, 4).strategy, Strategy::constant);
-}
-
-TEST(SpaiStrategy, GroupsAreThePapers) {
+TEST(SpaiTuning, GroupsAreThePapers) {
   using namespace impl::spai;
   for (const auto& [n2, lanes] : std::vector<std::pair<int, int>>{{1, 8},
                                                                   {8, 8},
@@ -74,10 +46,10 @@ TEST(SpaiStrategy, GroupsAreThePapers) {
     EXPECT_EQ(group_size(device_tuning, n2), lanes) << n2;
 }
 
-TEST(SpaiStrategy, StorageFollowsTheSizes) {
+TEST(SpaiTuning, StorageFollowsTheSizes) {
   using namespace impl::spai;
   const auto launch = [](int lanes, int n1, std::size_t bytes, std::size_t near) {
-    return choose_launch(device_tuning, device_tuning.solve, lanes, n1, true, bytes, near);
+    return choose_launch(device_tuning, device_tuning.solve, lanes, n1, bytes, near);
   };
   EXPECT_EQ(launch(8, 20, 2000, 1500).unit, Unit::vector8);
   EXPECT_EQ(launch(8, 40, 2000, 1500).unit, Unit::vector16) << "a lane has at most 4 rows";
@@ -88,10 +60,10 @@ TEST(SpaiStrategy, StorageFollowsTheSizes) {
   EXPECT_EQ(launch(64, 200, 80000, 16000).unit, Unit::apart);
   EXPECT_EQ(launch(256, 5000, 8000000, 400000).unit, Unit::slab);
   EXPECT_LE(launch(256, 5000, 8000000, 400000).vectors, 8);
-  EXPECT_EQ(choose_launch(host_tuning, host_tuning.solve, 8, 20, true, 2000, 2000).unit, Unit::slab);
+  EXPECT_EQ(choose_launch(host_tuning, host_tuning.solve, 8, 20, 2000, 2000).unit, Unit::slab);
 }
 
-TEST(SpaiStrategy, SizeClassesAscend) {
+TEST(SpaiTuning, SizeClassesAscend) {
   using impl::spai::size_class;
   int last = 0;
   for (int n = 0; n < 100000; ++n) {
@@ -156,17 +128,14 @@ TYPED_TEST(SpaiTest, SizesAroundTheEdgesOfEveryBin) {
   const HostGraph pattern = columns_of_lengths(n, lengths);
   for (double density : {0.002, 0.01, 0.2}) {
     const HostMatrix<double> a = random_around_three(n, density, 40);
-    for (Strategy strategy : {Strategy::constant, Strategy::sorted}) {
-      SCOPED_TRACE(density);
-      SpaiOptions options = with(Side::right);
-      options.strategy = strategy;
-      const auto m = invert<TypeParam>(a, options, nullptr, &pattern);
-      ASSERT_EQ(pattern_of(m), pattern);
-      ASSERT_NO_FATAL_FAILURE(expect_least(a, m, Side::right, 1e-10, columns));
-      options.setup_scalar = Precision::single_precision;
-      ASSERT_NO_FATAL_FAILURE(
-          expect_least(a, invert<TypeParam>(a, options, nullptr, &pattern), Side::right, 1e-3, columns));
-    }
+    SCOPED_TRACE(density);
+    SpaiOptions options = with(Side::right);
+    const auto m = invert<TypeParam>(a, options, nullptr, &pattern);
+    ASSERT_EQ(pattern_of(m), pattern);
+    ASSERT_NO_FATAL_FAILURE(expect_least(a, m, Side::right, 1e-10, columns));
+    options.setup_scalar = Precision::single_precision;
+    ASSERT_NO_FATAL_FAILURE(
+        expect_least(a, invert<TypeParam>(a, options, nullptr, &pattern), Side::right, 1e-3, columns));
   }
 }
 
@@ -214,27 +183,6 @@ TYPED_TEST(SpaiTest, LongColumnsOfEveryKind) {
                   std::count(events.kernels().begin(), events.kernels().end(),
                              std::string("prekond::spai::numeric::") + label) > 0)
           << label;
-  }
-}
-
-TYPED_TEST(SpaiTest, TheStrategiesGiveTheSameInverse) {
-  for (const HostMatrix<double>& a : {generated("elasticity3d:5"), generated("circuit:40")}) {
-    SpaiOptions options = with(Side::right, 1);
-    Report report;
-    options.strategy = Strategy::constant;
-    const auto constant = invert<TypeParam>(a, options, &report);
-    EXPECT_THAT(report.notes, ElementsAre(HasSubstr("strategy = constant was asked for: n2 is ")));
-    options.strategy = Strategy::sorted;
-    const auto sorted = invert<TypeParam>(a, options, &report);
-    EXPECT_THAT(report.notes, ElementsAre(AllOf(HasSubstr("strategy = sorted was asked for"),
-                                                HasSubstr("alpha = "), HasSubstr("beta = "))));
-    options.strategy = Strategy::automatic;
-    const auto automatic = invert<TypeParam>(a, options, &report);
-    EXPECT_THAT(report.notes, ElementsAre(HasSubstr(" was chosen: ")));
-    EXPECT_TRUE(automatic == constant || automatic == sorted);
-    for (std::size_t k = 0; k < constant.nnz(); ++k)
-      ASSERT_NEAR(constant.values[k], sorted.values[k], 1e-11 * (1 + std::abs(constant.values[k])));
-    EXPECT_TRUE(constant == sorted || !is_host_space<TypeParam>);
   }
 }
 
@@ -336,12 +284,9 @@ TYPED_TEST(SpaiTest, ADenseRowAndAHugeColumn) {
   for (Side side : {Side::right, Side::left}) {
     SpaiOptions options = with(side);
     options.workspace_budget = 1 << 16;
-    Report report;
-    const auto m = invert<TypeParam>(arrow, options, &report);
+    const auto m = invert<TypeParam>(arrow, options);
     ASSERT_EQ(pattern_of(m), pattern_of(arrow));
     ASSERT_NO_FATAL_FAILURE(expect_least(arrow, m, side, 1e-10, {1, 500, n - 1}));
-    EXPECT_THAT(report.notes,
-                ElementsAre(HasSubstr("strategy = sorted was chosen: n2 is 1100 at most and 3.00 on")));
     // Column 0 (row 0) has the full pattern: its residual is zero.
     const Dense a = to_dense(arrow), inverse = to_dense(m);
     for (int i = 0; i < n; ++i) {
@@ -378,15 +323,6 @@ TYPED_TEST(SpaiTest, ColumnsOfThousandsOfRows) {
     const double tolerance = precision == Precision::double_precision ? 1e-10 : 1e-4;
     ASSERT_NO_FATAL_FAILURE(expect_least(a, m, Side::right, tolerance, {0, 20, dense - 1, dense, n - 1}));
   }
-}
-
-TYPED_TEST(SpaiTest, SaysWhichStrategyItChose) {
-  Report report;
-  invert<TypeParam>(generated("tridiagonal:50"), {}, &report);
-  const std::string sizes = " was chosen: n2 is 3 at most and 2.96 on average, alpha = 2, beta = 2";
-  EXPECT_THAT(report.notes, ElementsAre(has_register_levels<TypeParam>
-                                            ? "strategy = sorted" + sizes + "; the paper's rule says constant"
-                                            : "strategy = constant" + sizes));
 }
 
 TYPED_TEST(SpaiTest, HoldsNoMoreThanItReports) {

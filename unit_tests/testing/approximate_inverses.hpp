@@ -381,7 +381,6 @@ struct SpaiCases : GeneralCases {
   static constexpr int power = 1;
   static constexpr int largest_power = 2, longest_row = 129;
   static constexpr std::int64_t small_workspace = 1 << 16;
-  static constexpr std::size_t num_notes = 1;  ///< it names the strategy
   static constexpr std::uintmax_t largest_file = 40000;
   static std::vector<Options> variants() { return {with(Side::right), with(Side::left)}; }
 
@@ -447,14 +446,9 @@ struct SpaiCases : GeneralCases {
     return {generated("tridiagonal:50"), {}, 148, flops, flops};
   }
   static OptionMap own_options() {
-    return {{"side", std::string("left")},
-            {"strategy", std::string("sorted")},
-            {"setup_scalar", std::string("single")}};
+    return {{"side", std::string("left")}, {"setup_scalar", std::string("single")}};
   }
-  static std::vector<Refusal> own_refusals() {
-    return {{{{"side", std::string("middle")}}, {"side"}},
-            {{{"strategy", std::string("best")}}, {"strategy"}}};
-  }
+  static std::vector<Refusal> own_refusals() { return {{{{"side", std::string("middle")}}, {"side"}}}; }
   static std::vector<const char*> problems() {
     return {"convection_diffusion3d:14", "convection_diffusion3d:14,peclet=1000"};
   }

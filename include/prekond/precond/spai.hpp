@@ -8,9 +8,6 @@
 
 namespace prekond {
 
-/// The rule for the number of lanes of a GPU that work on a column.
-enum class Strategy { automatic, constant, sorted };
-
 /// Parameters of the static SPAI.
 struct SpaiOptions : StaticSetupOptions {
   static constexpr const char* name = "spai";
@@ -23,7 +20,6 @@ struct SpaiOptions : StaticSetupOptions {
   int power = 1;
   double prefilter = 0;
   Side side = Side::right;
-  Strategy strategy = Strategy::automatic;
 
   SpaiOptions() {
     setup_scalar = Precision::double_precision;
@@ -44,12 +40,6 @@ struct SpaiOptions : StaticSetupOptions {
         "larger tau makes powers affordable");
     visit("side", side, side_choices(),
           "norm that M minimises: right is ||A M - I||, by columns of M, left is ||M A - I||, by rows");
-    visit(
-        "strategy", strategy,
-        {{"auto", Strategy::automatic}, {"constant", Strategy::constant}, {"sorted", Strategy::sorted}},
-        "number of lanes for a column on a GPU: constant takes as many for each as the longest needs, sorted "
-        "chooses by the column's own length; auto is sorted where columns are streamed, else the rule of the "
-        "paper");
     StaticSetupOptions::describe(visit);
     visit.formerly("column_bytes");
   }
@@ -71,7 +61,7 @@ struct SpaiOptions : StaticSetupOptions {
 /// break down, and the host have a stored local matrix (PanelQr), whose I a hash table finds. Columns are
 /// binned by n1 and n2, none is padded to the largest; long ones run at the same time as the others. On the
 /// host a thread works on a column; the few columns of more than some hundred entries are solved one after
-/// another, each by all threads. The report's notes say how many lanes a column got.
+/// another, each by all threads.
 ///
 /// Cost: 2 n1 n2^2 - 2 n2^3 / 3 operations for a column, and the rows of A^T in J read once (streamed) or
 /// three times. The listener is told before solves that may take more than a minute.
@@ -98,7 +88,7 @@ struct SpaiOptions : StaticSetupOptions {
 /// \throws InputError for a pattern of more than `memory_budget` bytes, and for a column whose local system
 /// takes more
 ///
-/// Source: Chu et al. (2023), whose strategies and selection it has; Grote, Huckle, SIAM J. Sci. Comput. 18
+/// Source: Chu et al. (2023), whose strategy `sorted` it has; Grote, Huckle, SIAM J. Sci. Comput. 18
 /// (1997); Chow, SIAM J. Sci. Comput. 21 (2000).
 template <class Scalar, class Space>
 class Spai : public StaticPatternInverse<Scalar, Space, ExplicitInverse<Scalar, Space>> {

@@ -7,7 +7,7 @@
 
 #include "precond/approximate_inverse/spai/bins.hpp"
 #include "precond/approximate_inverse/spai/column.hpp"
-#include "precond/approximate_inverse/spai/strategy.hpp"
+#include "precond/approximate_inverse/spai/tuning.hpp"
 #include "precond/scaling/power_of_two.hpp"
 #include "precond/setup/breakdown_counter.hpp"
 

@@ -29,7 +29,6 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> least_on_patte
     const CsrView<Scalar, Space> b = right ? CsrView<Scalar, Space>(transposed) : a;
     Setup<Scalar, Space> setup(space, b, m, wanted, options, name, listener);
     setup.solve(m.values);
-    report.notes.push_back(setup.note());
     report.breakdowns = spai::breakdowns_of(
         setup.outcome(),
         "of rank-deficient systems have the solution of the least norm, as far as rounding tells their rank");

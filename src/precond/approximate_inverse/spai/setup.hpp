@@ -60,7 +60,7 @@ class Setup {
 
   /// The values of M^T (of M where B is A^T) on the lists.
   void solve(VectorView<Scalar, Space> values) {
-    choose();
+    find_longest();
     const bool in_single = m_options.setup_scalar == Precision::single_precision;
     if (!streams) {
       count_rows({});
@@ -76,7 +76,6 @@ class Setup {
     minimise_norms(values);
   }
 
-  std::string note() const { return strategy_note(m_choice, m_options.strategy, m_longest, n2_average()); }
   /// 2 n1 n2^2 - 2 n2^3 / 3 for each column.
   double flops() const {
     const auto squares = static_cast<double>(m_sums.n1_n2_n2), cubes = static_cast<double>(m_sums.n2_cubes);
@@ -93,9 +92,6 @@ class Setup {
   /// The floor of small systems, see floor_for.
   template <class Real>
   static constexpr Real qr_floor = sizeof(Real) == 4 ? Real(16 * 0x1p-23f) : Real(16 * 0x1p-52);
-  double n2_average() const {
-    return static_cast<double>(m_lists.nnz()) / static_cast<double>(m_lists.num_rows);
-  }
 
   /// The lists last as long as the setup: kernels of several launchers read them.
   const ColumnBins<Space>& bins_of(int more, VectorView<const unsigned char, Space> chosen,
@@ -105,10 +101,9 @@ class Setup {
     return m_bins.back();
   }
 
-  void choose() {
+  void find_longest() {
     Kokkos::parallel_reduce("prekond::spai::numeric::longest_column", rows_policy(),
                             LongestColumn<Space>{sizes()}, Kokkos::Max<int>(m_longest));
-    m_choice = choose_strategy(m_options.strategy, m_longest, n2_average(), streams);
   }
 
   void measure() {
@@ -134,7 +129,7 @@ class Setup {
     for (const Bin& bin : bins.bins) {
       const std::size_t bytes = FindArrays(nullptr, bin.n1, bin.n2).bytes;
       check_bytes(bytes, bin);
-      const Launch launch = choose_launch(tuning, tuning.find, 32, bin.n1, false, bytes, bytes);
+      const Launch launch = choose_launch(tuning, tuning.find, 32, bin.n1, bytes, bytes);
       dispatch<false>(launch.unit, [&](auto unit) {
         const CountRows<Scalar, Space, decltype(unit)::value> kernel{
             base_of<decltype(unit)::value>(bins, bin, bytes, 0), m_b, m_lists, m_n1};
@@ -196,11 +191,9 @@ class Setup {
       stream_by_teams<StreamByTeams<Scalar, Real, Space, 256, 1>>(bins, 3, work);
       stream_by_teams<StreamByTeams<Scalar, Real, Space, 192, 2>>(bins, 2, work);
       stream_by_teams<StreamByTeams<Scalar, Real, Space, 128, 3>>(bins, 1, work);
-      const bool constant = m_choice.strategy == Strategy::constant;
-      const int longest = std::min(m_longest, longest_of_vector<Real>());
       for (const Bin& bin : bins.bins) {
         if (bin.group > 0) continue;
-        dispatch_shape<Real>(constant ? longest + 1 : bin.n2, [&](auto shape) {
+        dispatch_shape<Real>(bin.n2, [&](auto shape) {
           using Kernel = StreamByVectors<Scalar, Real, Space, decltype(shape)>;
           const std::size_t bytes = Kernel::bytes(bin.n2 - 1);
           check_bytes(bytes, bin, 1);
@@ -334,7 +327,6 @@ class Setup {
   SizeSums m_sums;
   BreakdownCounter m_found{};
   int m_longest = 0;
-  Choice m_choice{Strategy::constant, Strategy::constant, 0, 0};
 };
 
 }  // namespace prekond::impl::spai

@@ -14,7 +14,6 @@ void Setup<Scalar, Space>::solve_columns(Launcher<Space>& launcher, VectorView<S
   using Arrays = ColumnArrays<Real, host ? PanelQr<Real>::host_rows : 1>;
   const bool few = above >= 0;
   const ColumnBins<Space>& bins = bins_of(0, chosen, few ? Limits{{above}, 1} : Limits{});
-  const bool constant = m_choice.strategy == Strategy::constant;
   const auto bytes_of = [](const Bin& joined) {
     return Arrays(nullptr, nullptr, joined.n1, joined.n2, Placement::together).near_bytes;
   };
@@ -24,9 +23,8 @@ void Setup<Scalar, Space>::solve_columns(Launcher<Space>& launcher, VectorView<S
     const Arrays together(nullptr, nullptr, bin.n1, bin.n2, Placement::together);
     const Arrays apart(nullptr, nullptr, bin.n1, bin.n2, Placement::apart);
     check_bytes(together.near_bytes, bin);
-    const int lanes = group_size(tuning, constant ? m_longest : bin.n2);
-    const Launch launch = choose_launch(tuning, tuning.solve, lanes, bin.n1, !constant, together.near_bytes,
-                                        host ? together.near_bytes : apart.near_bytes);
+    const Launch launch = choose_launch(tuning, tuning.solve, group_size(tuning, bin.n2), bin.n1,
+                                        together.near_bytes, host ? together.near_bytes : apart.near_bytes);
     const Arrays& arrays = launch.unit == Unit::apart ? apart : together;
     dispatch<true>(launch.unit, [&](auto unit) {
       const SolveColumns<Scalar, Real, Space, decltype(unit)::value> kernel{

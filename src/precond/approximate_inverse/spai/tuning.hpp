@@ -2,12 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// How many lanes a column of SPAI gets, and where its working data lies.
-#include <prekond/precond/spai.hpp>
-
 #include <cstddef>
-#include <cstdint>
-#include <cstdio>
-#include <string>
 
 namespace prekond::impl::spai {
 
@@ -46,49 +41,8 @@ inline constexpr Tuning device_tuning{256, 4, 8, 14336, 2048, {4352, 48000}, {16
 /// A thread's caches are its scratch.
 inline constexpr Tuning host_tuning{1, 1 << 20, 1, std::size_t(1) << 40, 1, {0, 0}, {0, 0}};
 
-/// s with 2^(s - 1) < x <= 2^s.
-inline int power_above(double x) {
-  int s = 0;
-  for (double power = 1; power < x; power *= 2) ++s;
-  return s;
-}
-
-/// A strategy and the numbers that chose it: 2^(alpha - 1) < n2max <= 2^alpha, likewise beta with n2avg.
-struct Choice {
-  Strategy strategy;
-  Strategy predicted;  ///< by the paper's rule
-  int alpha;
-  int beta;
-};
-
-/// The selection of Chu et al. (2023), Fig. 2: one group size where the columns have nearly the same numbers
-/// of entries, else one for each column. The paper takes the first for alpha = beta and for its examples with
-/// alpha = beta + 1, and the second from alpha = beta + 3 on; between them, where it has no example, a group
-/// of n2max lanes would have four for an entry, so that the second is taken.
-///
-/// `auto` follows it where local matrices are stored. Streamed columns are always sorted: a group size of
-/// their own saves them work as well as room (setups are up to 2.2 times as fast on the matrices of the
-/// paper's Table 3).
-inline Choice choose_strategy(Strategy asked, std::int64_t n2_max, double n2_avg, bool streamed = false) {
-  const int alpha = power_above(static_cast<double>(n2_max)), beta = power_above(n2_avg);
-  const Strategy predicted = alpha - beta <= 1 ? Strategy::constant : Strategy::sorted;
-  if (asked != Strategy::automatic) return {asked, predicted, alpha, beta};
-  return {streamed ? Strategy::sorted : predicted, predicted, alpha, beta};
-}
-
-inline std::string strategy_note(const Choice& choice, Strategy asked, std::int64_t n2_max, double n2_avg) {
-  char numbers[160];
-  std::snprintf(numbers, sizeof(numbers), "n2 is %lld at most and %.2f on average, alpha = %d, beta = %d",
-                static_cast<long long>(n2_max), n2_avg, choice.alpha, choice.beta);
-  const auto word = [](Strategy strategy) { return strategy == Strategy::constant ? "constant" : "sorted"; };
-  std::string note = std::string("strategy = ") + word(choice.strategy) + " was " +
-                     (asked == Strategy::automatic ? "chosen" : "asked for") + ": " + numbers;
-  if (choice.strategy != choice.predicted)
-    note += std::string("; the paper's rule says ") + word(choice.predicted);
-  return note;
-}
-
-/// q = min(2^s, nt) with 2^(s - 1) < n2 <= 2^s, at least 8: eq. 1 to 4.
+/// q = min(2^s, nt) with 2^(s - 1) < n2 <= 2^s, at least 8: eq. 1 to 4 of Chu et al. (2023), of a column's
+/// own length ("sorted"). Their other strategy, the longest column's q for all, was never the faster one.
 inline int group_size(const Tuning& tuning, int n2) {
   int lanes = 8;
   while (lanes < n2 && lanes < tuning.max_lanes) lanes *= 2;
@@ -101,11 +55,11 @@ struct Launch {
   int vectors;  ///< of a team's column, or columns of a team
 };
 
-/// `lanes` by the strategy; `bytes` of a column with all of its data, `near_bytes` without the local matrix
+/// `lanes`: see group_size; `bytes` of a column with all of its data, `near_bytes` without the local matrix
 /// (as many where that does not come apart).
-inline Launch choose_launch(const Tuning& tuning, const StageLimits& limits, int lanes, int n1, bool grows,
+inline Launch choose_launch(const Tuning& tuning, const StageLimits& limits, int lanes, int n1,
                             std::size_t bytes, std::size_t near_bytes) {
-  while (grows && lanes < 32 && n1 > tuning.rows_per_lane * lanes) lanes *= 2;
+  while (lanes < 32 && n1 > tuning.rows_per_lane * lanes) lanes *= 2;
   if (lanes <= 32 && bytes <= limits.vector_scratch) {
     const auto fit = static_cast<int>(limits.team_scratch / (bytes > 0 ? bytes : 1));
     const int most = tuning.columns_per_team * 32 / lanes;

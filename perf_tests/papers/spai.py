@@ -1,0 +1,253 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: Prekond contributors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Tables of Chu, Wang, Chen, Gao, BenchCouncil Trans. Benchmarks, Standards and Evaluations 3 (2023) 100087: setup of static SPAI with the
+patterns E + |A| and (E + |A|)^2, and BiCGSTAB with it.
+
+    spai.py measure --machine cpu|h200 [--prekond PROGRAM] [--viennacl PROGRAM] [--only PART ...]
+
+PART is a power (1: Tables 5 and 6, 2: Table 7), or a power and a matrix (2/poisson3d:89). All matrices are generated. What is measured goes to
+a file for that machine in perf_tests/results/papers; cases of other parts stay.
+"""
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+PERF_TESTS = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(PERF_TESTS))
+from results_file import lines, load, store  # noqa: E402
+
+MACHINES = {"h200": "NVIDIA H200", "cpu": "two threads of a host"}
+# Matrices of the paper: the generated one of its size and row statistics (Table 3); seconds of setup on a GTX 1070 and of
+# SPAI-Adaptive, GSPAI-Adaptive and GSPAI-Opt on an A40 with E + |A| (Tables 5 and 6); of GSPAI-Opt on a GTX 1070 and a TITAN Xp with
+# (E + |A|)^2 (Table 7); the strategy that it predicts for both patterns, and the measured one (Table 4).
+PAPER = {
+    "cbuckle": ("irregular3d:16,unknowns=3,mean=49.45,longest=600", 1.815, (3.717, 1.167, 0.878), (7.159, 3.071), ("S2", "S2"), ("S2", "S2")),
+    "2cubes_sphere": ("irregular3d:47,mean=16.23,longest=31", 0.539, (0.336, 0.327, 0.221), (25.114, 8.461), ("S1", "S1"), ("S1", "S1, S2")),
+    "offshore": ("irregular3d:64,mean=16.33,longest=31", 1.380, (0.858, 1.075, 0.627), (69.016, 22.370), ("S1", "S1"), ("S1", "S1, S2")),
+    "ASIC_320ks": ("irregular3d:69,mean=4.09,longest=210,lonely=0.02", 0.846, (2.764, 0.772, 0.307), (1.699, 1.040), ("S2", "S2"), ("S2", "S2")),
+    "apache2": ("poisson3d:89", 0.222, (0.122, 0.201, 0.088), (3.249, 1.314), ("S1", "S1"), ("S1", "S1")),
+    "G3_circuit": ("poisson2d:1259", 0.148, (0.069, 0.106, 0.061), (1.467, 0.652), ("S1", "S1"), ("S1", "S1")),
+    "power9": ("irregular3d:54,mean=12.15,longest=627,lonely=0.02", 2.848, (2.073, 7.346, 1.519), (13.497, 6.981), ("S2", "S2"), ("S2", "S2")),
+    "msdoor": ("irregular3d:52,unknowns=3,mean=46.1,longest=77,lonely=0.001", 20.206, (20.142, 9.964, 8.225), (108.323, 33.335),
+               ("S1", "S1"), ("S1, S2", "S1, S2")),
+    "thermal2": ("poisson3d:107", 0.340, (0.176, 0.273, 0.144), (2.991, 1.260), ("S1", "S1"), ("S1", "S1")),
+    "Fault_639": ("irregular3d:60,unknowns=3,mean=42.65,longest=267,lonely=0.001", 37.524, (65.339, 20.396, 15.558), (180.840, 63.198),
+                  ("S2", "S2"), ("S2", "S2")),
+}
+SPECS = [spec for spec, *_ in PAPER.values()]
+POWERS = (1, 2)
+NOT_MEASURED = "not measured"
+
+
+# ------------------------------------------------------------------------------------------------------- measuring
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    measure = parser.add_subparsers(dest="command", required=True).add_parser("measure")
+    measure.add_argument("--machine", choices=MACHINES, required=True)
+    measure.add_argument("--prekond", default=str(PERF_TESTS.parent / "scripts" / "prekond"), help="the command")
+    measure.add_argument("--viennacl", default="", help="peer_viennacl_spai, where its figures are wanted")
+    measure.add_argument("--only", nargs="+", default=[str(power) for power in POWERS], metavar="PART")
+    measure.add_argument("--repeat", default="3", help="number of repetitions, of which times are medians")
+    measure.add_argument("--timeout", type=float, default=150, help="seconds a matrix and power")
+    return parser.parse_args()
+
+
+def rounded(value):
+    return float(f"{value:.4g}")
+
+
+def prekond_case(arguments, spec, power):
+    """The machine, the size of the matrix, and the case."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = os.path.join(folder, "report.json")
+        done = subprocess.run([arguments.prekond, "solve", "--generate", spec, "--solver", "bicgstab", "--rhs", "a_ones", "--precond", "spai",
+                               "-p", f"power={power}", "--repeat", arguments.repeat, "--quiet", "--report", file],
+                              stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False, timeout=arguments.timeout)
+        if not os.path.exists(file):
+            raise RuntimeError(done.stderr.strip() or f"exit code {done.returncode}")
+        row = load(file)
+    precond, solver = row["preconditioner"], row["solver"]
+    machine = {name: row["prekond"][name] for name in ("backend", "device", "threads", "kokkos")}
+    size = {"rows": row["matrix"]["rows"], "nnz": row["matrix"]["nnz"]}
+    return machine, size, {"setup": rounded(precond["setup_seconds"]), "solve": rounded(solver["seconds"]), "iterations": solver["iterations"],
+                           "converged": solver["converged"], "density": rounded(precond["density"]),
+                           "breakdowns": precond["breakdowns"]["count"]}
+
+
+def viennacl_case(arguments, spec):
+    done = subprocess.run([arguments.viennacl, spec, "1"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                          text=True, check=True, timeout=arguments.timeout)
+    row = json.loads(done.stdout.strip().splitlines()[-1])
+    return {"setup": rounded(row["setup_seconds"]), "solve": rounded(row["solve_seconds"]), "iterations": row["iterations"]}
+
+
+def results_path(machine):
+    return PERF_TESTS / "results" / "papers" / f"spai_{machine}.json"
+
+
+def empty(machine):
+    return {"what": "tables of Chu et al. (2023)", "where": MACHINES[machine],
+            "command": f"perf_tests/papers/spai.py measure --machine {machine}", "machine": {}, "matrices": {}, "cases": []}
+
+
+def put(content, matrix, power, by, case):
+    """Replaces the case; `by` says how, where that is not Prekond's way."""
+    key = (matrix, power, by)
+    content["cases"] = [old for old in content["cases"] if (old["matrix"], old["power"], old.get("by", "")) != key]
+    content["cases"].append({"matrix": matrix, "power": power, **({"by": by} if by else {}), **case})
+    content["cases"].sort(key=lambda case: (case["power"], SPECS.index(case["matrix"]), case.get("by", "")))
+
+
+def tried(arguments, measure):
+    """What `measure` returns, or the error as a case."""
+    try:
+        return measure()
+    except subprocess.TimeoutExpired:
+        return {"error": f"more than {arguments.timeout:g} s"}
+    except (RuntimeError, subprocess.CalledProcessError) as error:
+        return {"error": str(error)}
+
+
+def run_measure(arguments):
+    path = results_path(arguments.machine)
+    content = load(path, empty(arguments.machine))
+    parts = [(power, spec) for power in POWERS for spec in SPECS if str(power) in arguments.only or f"{power}/{spec}" in arguments.only]
+    if not parts:
+        sys.exit(f"no such part: {' '.join(arguments.only)}; name a power, 1 or 2, or POWER/MATRIX")
+    failed = 0
+    for power, spec in parts:
+        print(f"{spec}, power {power}", flush=True)
+        found = tried(arguments, lambda: prekond_case(arguments, spec, power))  # noqa: B023
+        if isinstance(found, tuple):
+            content["machine"], content["matrices"][spec], found = found
+            if arguments.machine == "cpu":
+                found["load"] = round(os.getloadavg()[0], 1)
+        failed += "error" in found
+        put(content, spec, power, "", found)
+        if arguments.viennacl and power == 1:
+            put(content, spec, power, "ViennaCL", tried(arguments, lambda: viennacl_case(arguments, spec)))  # noqa: B023
+        store(path, content)
+    return 1 if failed else 0
+
+
+# ------------------------------------------------------------------------------------------------------- rendering
+
+
+def cases(machine, power):
+    """{(matrix, by): case}"""
+    content = load(results_path(machine), empty(machine))
+    return {(case["matrix"], case.get("by", "")): case for case in content["cases"] if case["power"] == power}
+
+
+def seconds(value):
+    return f"{value:.4f}" if value < 1 else f"{value:.2f}"
+
+
+def cell(case):
+    if not case:
+        return NOT_MEASURED
+    if "error" in case:
+        return case["error"]
+    end = "" if case.get("converged", True) else ", not converged"
+    return f"{seconds(case['setup'])} + {seconds(case['solve'])} ({case['iterations']}{end})"
+
+
+def ratio(paper, case):
+    if not case:
+        return NOT_MEASURED
+    if "error" not in case:
+        return f"{paper / case['setup']:.3g}"
+    limit = case["error"].removeprefix("more than ").removesuffix(" s")
+    return f"below {paper / float(limit):.2g}" if limit.replace(".", "").isdigit() else ""
+
+
+def text(*parts):
+    return "\n".join(line for part in parts for line in ([part, ""] if isinstance(part, str) else part))
+
+
+def repeat(power):
+    return f"Repeat: `perf_tests/papers/spai.py measure --machine MACHINE --only {power}`"
+
+
+def matrices():
+    sizes = load(results_path("h200"), empty("h200"))["matrices"]
+    rows = [[name, f"`{spec}`", f"{sizes[spec]['rows']:,}", f"{sizes[spec]['nnz']:,}", f"{sizes[spec]['nnz'] / sizes[spec]['rows']:.2f}"]
+            for name, (spec, *_) in PAPER.items() if spec in sizes]
+    return text("None of the paper's ten matrices could be had. In the place of each is a generated one with as many rows, entries a row and "
+                "entries of the longest row. A setup depends on these, so that ratios of setups are given; iterations do not compare. "
+                "Second powers fill in otherwise than the paper's.",
+                list(lines(["the paper's", "ours", "rows", "entries", "a row"], rows)))
+
+
+def faster(constant, own):
+    """By the paper's rule: both where they are within 5 %."""
+    if abs(constant["setup"] - own["setup"]) / max(constant["setup"], own["setup"]) <= 0.05:
+        return "S1, S2"
+    return "S1" if constant["setup"] < own["setup"] else "S2"
+
+
+def strategies():
+    """(name, power, predicted, measured by the paper, S1's case, S2's)"""
+    for power in POWERS:
+        found = cases("h200", power)
+        for name, (spec, _, _, _, predicted, measured) in PAPER.items():
+            pair = found.get((spec, "constant")), found.get((spec, "sorted"))
+            if all(case and "error" not in case for case in pair):
+                yield name, power, predicted[power - 1], measured[power - 1], *pair
+
+
+def table_4():
+    rows = [[name, power, predicted, theirs, seconds(constant["setup"]), seconds(own["setup"]), faster(constant, own)]
+            for name, power, predicted, theirs, constant, own in strategies()]
+    first = sum(row[-1] == "S1" for row in rows)
+    return text("Setup with as many lanes for every column as the longest needs (S1, constant) and with each column's own (S2, sorted), in seconds on "
+                "an H200, of a version that had the option.",
+                list(lines(["size of", "k", "the paper's prediction", "its measurement", "S1", "S2", "the faster one here"], rows)),
+                f"S1 is the faster one in {first} of {len(rows)} setups, where the paper's rule predicts it in "
+                f"{sum(row[2] == 'S1' for row in rows)}: columns are streamed through registers here, and lanes without a column of the local matrix "
+                "cost work as well as room. A host has no lanes. So neither S1, the rule nor an option is left; the sorted strategy is the only one.")
+
+
+def tables_5_and_6():
+    on_gpu, on_host = cases("h200", 1), cases("cpu", 1)
+    rows = []
+    for name, (spec, gtx, a40, *_) in PAPER.items():
+        ours = on_gpu.get((spec, ""))
+        rows.append([name, gtx, *a40, cell(ours), *(ratio(theirs, ours) for theirs in a40), cell(on_host.get((spec, ""))),
+                     cell(on_host.get((spec, "ViennaCL")))])
+    return text("E + |A|: seconds of setup and BiCGSTAB to 1e-6, iterations in brackets; double precision, b = A 1. Of the paper the setups of GSPAI-Opt "
+                "on a GTX 1070, and of SPAI-Adaptive, GSPAI-Adaptive and GSPAI-Opt on an A40. The last columns are ours on a host with two threads, and "
+                "ViennaCL's SPAI on one core.",
+                list(lines(["size of", "GTX 1070", "A40: SPAI-A", "GSPAI-A", "GSPAI-Opt", "H200", "SPAI-A / H200", "GSPAI-A / H200",
+                            "GSPAI-Opt / H200", "host", "ViennaCL, host"], rows)),
+                "SPAI-Adaptive and GSPAI-Adaptive are programs of the authors that could not be had, so that Figure 11, their times over those of "
+                "GSPAI-Opt on one card, is in the columns of the A40. An H200 has 7 times the bandwidth of an A40 and some 50 times its rate in double "
+                "precision.", repeat(1))
+
+
+def table_7():
+    on_gpu, on_host = cases("h200", 2), cases("cpu", 2)
+    rows = [[name, gtx, titan, cell(on_gpu.get((spec, ""))), ratio(titan, on_gpu.get((spec, ""))), cell(on_host.get((spec, "")))]
+            for name, (spec, _, _, (gtx, titan), *_) in PAPER.items()]
+    return text("(E + |A|)^2: seconds of setup and BiCGSTAB to 1e-6, iterations in brackets; of the paper the setup of GSPAI-Opt. The head of its table "
+                "names the second card TITAN Xp, its text A40.",
+                list(lines(["size of", "GTX 1070", "second card", "H200", "second card / H200", "host"], rows)),
+                "Where the second power has thousands of columns with more than 511 entries the H200 is "
+                "slower than the paper's card or as fast: such a column is one team's work, and is not streamed. The others are 30 to 65 times "
+                "as fast. Figure 12, the times of the two other programs over those of GSPAI-Opt, could not be repeated without these.", repeat(2))
+
+
+def sections():
+    return [("Matrices (Table 3)", matrices()), ("Table 4", table_4()), ("Tables 5 and 6, Figure 11", tables_5_and_6()),
+            ("Table 7, Figure 12", table_7())]
+
+
+if __name__ == "__main__":
+    sys.exit(run_measure(parse_arguments()))
