@@ -132,7 +132,7 @@ void check_operator(const HostMatrix<Scalar>& a, const Operator<Scalar, Space>& 
   const bool square = a.num_cols >= a.num_rows;
   const RecurrenceStep<Scalar> step{Scalar(1.5), square ? Scalar(-0.75) : Scalar(0), Scalar(0.5), Scalar(2)};
   Strided<Scalar, Space> x(a.num_cols, k, extra), b(a.num_rows, k, 2 * extra), y(a.num_rows, k, extra),
-      z(a.num_rows, k, 3 * extra);
+      z(a.num_rows, k, 3 * extra), w(a.num_rows, k, extra);
   const auto columns_of = [&](std::int64_t n, unsigned seed) {
     std::vector<std::vector<Scalar>> columns;
     for (int v = 0; v < k; ++v) columns.push_back(to_vector(vector_of<Scalar, Space>(n, seed + v)));
@@ -146,12 +146,15 @@ void check_operator(const HostMatrix<Scalar>& a, const Operator<Scalar, Space>& 
   z.fill({std::size_t(k), std::vector<Scalar>(a.num_rows, std::numeric_limits<Scalar>::quiet_NaN())});
   op.apply_recurrence(space, step, x.part, b.part, y.part);
   op.apply(space, x.part, z.part, Scalar(-2));
+  w.fill(ys);
+  op.apply(space, x.part, w.part, Scalar(3), Scalar(-1));
   space.fence();
   const std::vector<Scalar> none(a.num_rows);
-  const auto found_y = y.columns(), found_z = z.columns();
+  const auto found_y = y.columns(), found_z = z.columns(), found_w = w.columns();
   for (int v = 0; v < k; ++v) {
     expect_step(a, step, xs[v], bs[v], ys[v], found_y[v]);
     expect_step(a, RecurrenceStep<Scalar>{-2}, xs[v], none, none, found_z[v]);
+    expect_step(a, RecurrenceStep<Scalar>{.product = 3, .previous = -1}, xs[v], none, ys[v], found_w[v]);
   }
 }
 
