@@ -9,6 +9,7 @@
 #include <prekond/matrix/matrix_format.hpp>
 #include <prekond/matrix/spmv.hpp>
 #include "matrix/bcsr_operator.hpp"
+#include "matrix/csr_by_lanes.hpp"
 #include "matrix/format_operator.hpp"
 
 #include <filesystem>
@@ -22,6 +23,7 @@
 /// copy, triad    of as many bytes as the matrix has by CSR
 /// csr, sell, dia, jad, bcsr    y = A x; `bytes_per_second` counts the matrix, x and y once;
 ///                `of_copy`: that over the copy's rate
+/// csr_scalar, csr_vector    the same by a lane a row and by 16; on a host a plain loop over a row's entries
 /// step_FORMAT    the step of a three-term recurrence; `over_product`: over the product's time
 /// dot_FORMAT     product and inner product
 /// make_FORMAT    the conversion from CSR; `products`: in products by CSR
@@ -193,6 +195,17 @@ void add_format(const Shared& data, MatrixFormat format, int repetitions) {
   });
 }
 
+/// The rows by 1 and by 16 lanes each.
+template <int Lanes>
+void add_lanes(const Shared& data, const std::string& name, int repetitions) {
+  add(data, name, repetitions, [=](benchmark::State& state) {
+    const CsrByLanes<double, Space, Lanes> op(data->a);
+    const auto x = as_multivector(VectorView<const double, Space>(data->x));
+    return record(*data, name, state, time_of([&] { op.apply(Space(), x, as_multivector(data->y)); }),
+                  double(data->a.bytes()) + 8.0 * double(data->a.num_rows + data->a.num_cols));
+  });
+}
+
 /// With the blocks that are found, where they are larger than one entry.
 void add_blocks(const Shared& data, int repetitions) {
   const auto add_blocks_case = [=](const std::string& name, BlockOrder order, const auto& multiply) {
@@ -304,6 +317,8 @@ void register_all(int& argc, char** argv) {
     for (const MatrixFormat format :
          {MatrixFormat::csr, MatrixFormat::sell, MatrixFormat::dia, MatrixFormat::jad, MatrixFormat::bcsr})
       add_format(data, format, repetitions);
+    add_lanes<1>(data, "csr_scalar", repetitions);
+    add_lanes<16>(data, "csr_vector", repetitions);
     add_blocks(data, repetitions);
     add_cusparse(data, repetitions);
     add_auto(data);

@@ -7,11 +7,14 @@
 #include <prekond/matrix/io/matrix_market.hpp>
 #include <prekond/matrix/spmv.hpp>
 #include <prekond/precond/triangular_solver.hpp>
+#include "core/lane_group.hpp"
 #include "matrix/filter_entries.hpp"
+#include "sparse_product/transpose.hpp"
 
 #include <filesystem>
 #include <memory>
 #include <sstream>
+#include <stdexcept>
 
 /// Level schedules and solves with I + N, N the strict lower or upper triangle of the matrix, its rows
 /// divided by twice the sum of their sizes:
@@ -32,6 +35,11 @@
 /// apply/METHOD/STORAGE    `bytes_per_second` counts what must move: N (of jacobi once a sweep), x and y;
 ///                    `over_product`: the time over the product's; `us_a_level`; `difference`: the
 ///                    largest one to the solve by levels, over its largest entry
+/// apply/naive_rows, apply/naive_columns    with these among the methods: substitution with nothing in
+/// parallel
+///                    but the entries of a row or of a column, by 32 lanes (GPU-Row and GPU-Col of Li and
+///                    Saad 2013, table 4; by rows on a host the plain loop of one thread). The program ends
+///                    where x is not that of the levels
 /// apply_4/METHOD     an application to four vectors at once; `over_one`: the time over four times one
 /// cusparse_analysis, cusparse_solve    with CUDA, cusparseSpSV
 namespace {
@@ -210,6 +218,71 @@ void add_vectors(const Shared& data, const TriangularOptions& options, const std
             });
 }
 
+/// One vector of lanes after the other unknown: a row's inner product, or a column's update, is all that is
+/// in parallel. `n` by rows, or its transpose.
+template <bool ByColumns>
+struct NaiveSolve {
+  using Member = Kokkos::TeamPolicy<Space>::member_type;
+  using LaneGroup = NativeLaneGroup<Space, Member, 32>;
+
+  CsrView<double, Space> n;
+  bool is_lower;
+  VectorView<const double, Space> b;
+  VectorView<double, Space> x;
+
+  KOKKOS_FUNCTION void operator()(const Member& team) const {
+    const LaneGroup lanes(team);
+    if (ByColumns)
+      lanes.region([&](int lane) {
+        for (std::int64_t i = lane; i < n.num_rows; i += LaneGroup::width) x(i) = b(i);
+      });
+    for (std::int64_t k = 0; k < n.num_rows; ++k) {
+      const std::int64_t i = is_lower ? k : n.num_rows - 1 - k;
+      ByColumns ? update_by_column(lanes, i) : solve_row(lanes, i);
+    }
+  }
+
+  KOKKOS_FUNCTION void solve_row(const LaneGroup& lanes, std::int64_t i) const {
+    const auto sum = lanes.template sum<double>([&](int lane) {
+      double of_lane = 0;
+      for (std::size_t k = n.row_ptrs(i) + lane; k < n.row_ptrs(i + 1); k += LaneGroup::width)
+        of_lane += n.values(k) * x(n.col_idxs(k));
+      return of_lane;
+    });
+    lanes.once([&] { x(i) = b(i) - sum; });
+  }
+
+  KOKKOS_FUNCTION void update_by_column(const LaneGroup& lanes, std::int64_t j) const {
+    const double factor = x(j);
+    lanes.region([&](int lane) {
+      for (std::size_t k = n.row_ptrs(j) + lane; k < n.row_ptrs(j + 1); k += LaneGroup::width)
+        x(n.col_idxs(k)) -= n.values(k) * factor;
+    });
+  }
+};
+
+template <bool ByColumns>
+void add_naive(const Shared& data, int repetitions) {
+  const std::string method = ByColumns ? "naive_columns" : "naive_rows";
+  perf::add("apply/" + method + "/full/" + data->name(), repetitions, [=](benchmark::State& state) {
+    data->load();
+    const Space space;
+    const Matrix n = ByColumns ? transpose<double, Space>(space, data->n) : data->n;
+    const NaiveSolve<ByColumns> solve{n, data->which == Triangle::lower, data->x, data->y};
+    const auto run = [&] {
+      Kokkos::parallel_for("prekond::perf::naive_solve",
+                           Kokkos::TeamPolicy<Space>(space, 1, 1, NaiveSolve<ByColumns>::LaneGroup::width),
+                           solve);
+    };
+    run();
+    state.counters["difference"] = difference_of(*data);
+    if (!(difference_of(*data) < 1e-10)) throw std::runtime_error(method + ": another x than the levels'");
+    const double time = perf::mean_seconds(run);
+    if (data->product > 0) state.counters["over_product"] = time / data->product;
+    return time;
+  });
+}
+
 void add_cusparse(const Shared& data, int repetitions) {
 #ifdef KOKKOS_ENABLE_CUDA
   perf::add("cusparse_analysis/" + data->name(), repetitions, [=](benchmark::State&) {
@@ -246,7 +319,10 @@ void register_all(int& argc, char** argv) {
       data->spec = spec;
       data->which = triangle == "upper" ? Triangle::upper : Triangle::lower;
       add_matrix(data, repetitions);
-      for (const std::string& method : methods)
+      for (const std::string& method : methods) {
+        if (method == "naive_rows") add_naive<false>(data, repetitions);
+        if (method == "naive_columns") add_naive<true>(data, repetitions);
+        if (method.starts_with("naive_")) continue;
         for (const std::string& storage : storages) {
           TriangularOptions options;
           OptionFields::of(options).set({{"method", method}, {"storage", storage}, {"sweeps", sweeps}},
@@ -256,6 +332,7 @@ void register_all(int& argc, char** argv) {
             if (count > 1 && options.storage == Storage::full)
               add_vectors(data, options, method, count, repetitions);
         }
+      }
       add_cusparse(data, repetitions);
       perf::add("end/" + data->name(), 1, [=](benchmark::State&) {
         Data empty;  // the memory is the next one's

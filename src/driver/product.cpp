@@ -6,8 +6,22 @@
 #ifdef PREKOND_DRIVER_HAS_KOKKOSKERNELS
 #include <prekond/adapters/kokkoskernels.hpp>
 #endif
+#include "matrix/csr_by_lanes.hpp"
 
 namespace prekond::driver {
+namespace {
+
+/// The product of --spmv csr_scalar or csr_vector on a device; null for another one.
+template <class Scalar>
+std::unique_ptr<Operator<Scalar, Space>> by_lanes(const std::string& spmv, const Matrix<Scalar>& a) {
+  if constexpr (!is_host_space<Space>) {
+    if (spmv == "csr_scalar") return std::make_unique<CsrByLanes<Scalar, Space, 1>>(a);
+    if (spmv == "csr_vector") return std::make_unique<CsrByLanes<Scalar, Space, 16>>(a);
+  }
+  return nullptr;
+}
+
+}  // namespace
 
 void check_product(const Settings& settings, const Processes& processes) {
   if (settings.spmv != "kokkoskernels") return;
@@ -30,8 +44,12 @@ std::unique_ptr<Operator<Scalar, Space>> make_product(const Space& space, const 
       return product;
     }
 #endif
+  if (auto product = by_lanes<Scalar>(spmv, a)) {
+    facts = {{"format", spmv}, {"reason", ""}, {"seconds", timer.seconds()}};
+    return product;
+  }
   FormatAdvice advice;
-  advice.format = MatrixFormat::csr;  // native
+  advice.format = MatrixFormat::csr;  // native, and on a host the two by lanes
   for (const auto& [name, format] : matrix_format_choices())
     if (name == spmv) advice.format = format;
   auto product = make_operator<Scalar, Space>(space, a, advice.format, &advice);

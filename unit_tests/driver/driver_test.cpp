@@ -162,7 +162,7 @@ const std::vector<ErrorCase> command_line_errors = {
     {"spmv_slip",
      {"solve", "spd.mtx", "--spmv", "kokos"},
      2,
-     {"auto|csr|sell|dia|jad|bcsr|native|kokkoskernels", "'kokos'"}},
+     {"auto|csr|sell|dia|jad|bcsr|native|csr_scalar|csr_vector|kokkoskernels", "'kokos'"}},
     {"spmv_of_complex", {"solve", "hermitian.mtx", "--spmv", "kokkoskernels"}, 2, {"--spmv kokkoskernels"}},
     {"option_of_complex",
      {"solve", "hermitian.mtx", "--precond", "fsai", "-p", "powr=2"},
@@ -503,7 +503,8 @@ TEST_F(DriverTest, ReportHasAllKeysWithTheirTypes) {
   EXPECT_EQ(report["spmv"], "auto");
   EXPECT_EQ(report["product"]["format"], format_of_a_grid());
   EXPECT_THAT(report["product"]["reason"].get<std::string>(), HasSubstr("5 diagonals take"));
-  EXPECT_TRUE(report["product"]["seconds"].is_number_float());
+  for (const char* key : {"seconds", "apply_seconds"})
+    EXPECT_TRUE(report["product"][key].is_number_float()) << key;
   const Json& matrix = report["matrix"];
   EXPECT_EQ(matrix["source"], "poisson2d:20");
   EXPECT_EQ(matrix["rows"], 400);
@@ -584,6 +585,13 @@ TEST_F(DriverTest, EveryFormatSolves) {
       }
       EXPECT_NEAR(report["solver"]["iterations"].get<int>(), by_rows["solver"]["iterations"].get<int>(), 1);
     }
+  }
+  for (const std::string spmv : {"csr_scalar", "csr_vector"}) {
+    const Json report = solved(spmv, "poisson2d:20");
+    EXPECT_EQ(report["spmv"], spmv);
+    EXPECT_EQ(report["product"]["format"], is_host_space<Kokkos::DefaultExecutionSpace> ? "csr" : spmv);
+    EXPECT_GT(report["product"]["apply_seconds"].get<double>(), 0);
+    EXPECT_TRUE(report["solver"]["converged"].get<bool>());
   }
   const Result refused = run({"solve", "--generate", "circuit:60", "--precond", "jacobi", "--spmv", "dia"});
   EXPECT_EQ(refused.code, 3);

@@ -16,6 +16,7 @@
 #include <prekond/matrix/spmv.hpp>
 #include "core/half.hpp"
 #include "matrix/bcsr_operator.hpp"
+#include "matrix/csr_by_lanes.hpp"
 #include "matrix/format_operator.hpp"
 
 #include <algorithm>
@@ -124,15 +125,14 @@ std::unique_ptr<Operator<Scalar, Space>> padded_operator(const HostMatrix<Scalar
 }
 
 template <class Scalar, class Space>
-void check_columns(const HostMatrix<Scalar>& a, MatrixFormat format, int k, int extra = 0) {
+void check_operator(const HostMatrix<Scalar>& a, const Operator<Scalar, Space>& op, int k, int extra = 0) {
   const Space space;
-  const auto op = padded_operator<Scalar, Space>(a, format);
-  ASSERT_EQ(op->num_rows(), a.num_rows);
-  ASSERT_EQ(op->num_cols(), a.num_cols);
+  ASSERT_EQ(op.num_rows(), a.num_rows);
+  ASSERT_EQ(op.num_cols(), a.num_cols);
   const bool square = a.num_cols >= a.num_rows;
   const RecurrenceStep<Scalar> step{Scalar(1.5), square ? Scalar(-0.75) : Scalar(0), Scalar(0.5), Scalar(2)};
   Strided<Scalar, Space> x(a.num_cols, k, extra), b(a.num_rows, k, 2 * extra), y(a.num_rows, k, extra),
-      z(a.num_rows, k, 3 * extra);
+      z(a.num_rows, k, 3 * extra), w(a.num_rows, k, extra);
   const auto columns_of = [&](std::int64_t n, unsigned seed) {
     std::vector<std::vector<Scalar>> columns;
     for (int v = 0; v < k; ++v) columns.push_back(to_vector(vector_of<Scalar, Space>(n, seed + v)));
@@ -144,15 +144,23 @@ void check_columns(const HostMatrix<Scalar>& a, MatrixFormat format, int k, int 
   b.fill(bs);
   y.fill(ys);
   z.fill({std::size_t(k), std::vector<Scalar>(a.num_rows, std::numeric_limits<Scalar>::quiet_NaN())});
-  op->apply_recurrence(space, step, x.part, b.part, y.part);
-  op->apply(space, x.part, z.part, Scalar(-2));
+  op.apply_recurrence(space, step, x.part, b.part, y.part);
+  op.apply(space, x.part, z.part, Scalar(-2));
+  w.fill(ys);
+  op.apply(space, x.part, w.part, Scalar(3), Scalar(-1));
   space.fence();
   const std::vector<Scalar> none(a.num_rows);
-  const auto found_y = y.columns(), found_z = z.columns();
+  const auto found_y = y.columns(), found_z = z.columns(), found_w = w.columns();
   for (int v = 0; v < k; ++v) {
     expect_step(a, step, xs[v], bs[v], ys[v], found_y[v]);
     expect_step(a, RecurrenceStep<Scalar>{-2}, xs[v], none, none, found_z[v]);
+    expect_step(a, RecurrenceStep<Scalar>{.product = 3, .previous = -1}, xs[v], none, ys[v], found_w[v]);
   }
+}
+
+template <class Scalar, class Space>
+void check_columns(const HostMatrix<Scalar>& a, MatrixFormat format, int k, int extra = 0) {
+  check_operator<Scalar, Space>(a, *padded_operator<Scalar, Space>(a, format), k, extra);
 }
 
 template <class Space>
@@ -166,6 +174,62 @@ TYPED_TEST(FormatsTest, EveryProductOfEveryShape) {
       check_columns<double, TypeParam>(test.matrix, format, 1);
       check_columns<float, TypeParam>(in_precision<float>(test.matrix), format, 1);
     }
+}
+
+TYPED_TEST(FormatsTest, ProductsByLanes) {
+  const TypeParam space;
+  for (const auto& test : cases()) {
+    SCOPED_TRACE(test.name);
+    const HostMatrix<double>& a = test.matrix;
+    const CsrByLanes<double, TypeParam, 1> scalar(to_device<TypeParam>(a));
+    const CsrByLanes<double, TypeParam, 16> vector(to_device<TypeParam>(a));
+    for (const Operator<double, TypeParam>* op :
+         std::initializer_list<const Operator<double, TypeParam>*>{&scalar, &vector}) {
+      for (const int k : {1, 5}) check_operator<double, TypeParam>(a, *op, k, k - 1);
+      if (a.num_cols < a.num_rows) continue;
+      const auto x = vector_of<double, TypeParam>(a.num_cols, 3);
+      Vector<double, TypeParam> y("y", a.num_rows), plain("plain", a.num_rows), dot("dot", 1);
+      op->apply_dot(space, x, y, dot, ReduceWorkspace<double, TypeParam>(space, a.num_rows));
+      op->apply(space, as_multivector(VectorView<const double, TypeParam>(x)), as_multivector(plain));
+      space.fence();
+      EXPECT_EQ(to_vector(y), to_vector(plain));
+      double expected = 0, size = 0;
+      const auto y_values = to_vector(y), x_values = to_vector(x);
+      for (std::int64_t i = 0; i < a.num_rows; ++i) {
+        expected += x_values[i] * y_values[i];
+        size += std::abs(x_values[i] * y_values[i]);
+      }
+      EXPECT_NEAR(to_vector(dot)[0], expected, 30 * size * std::numeric_limits<double>::epsilon());
+    }
+  }
+}
+
+/// The lanes of a device, which a host runs one after the other.
+TYPED_TEST(FormatsTest, EachLaneOfARowAddsItsShare) {
+  using Member = typename Kokkos::TeamPolicy<TypeParam>::member_type;
+  using Kernel = impl::products::RowsByLanesKernel<
+      double, TypeParam, 16,
+      std::conditional_t<is_host_space<TypeParam>, PortableLaneGroup<Member, 16>,
+                         NativeLaneGroup<TypeParam, Member, 16>>>;
+  const TypeParam space;
+  for (const auto& test : cases()) {
+    SCOPED_TRACE(test.name);
+    const HostMatrix<double>& a = test.matrix;
+    const auto device = to_device<TypeParam>(a);
+    const auto x = vector_of<double, TypeParam>(a.num_cols, 5);
+    const Vector<double, TypeParam> y("y", a.num_rows);
+    const RecurrenceStep<double> step{3};
+    const impl::products::RowUpdate<double, TypeParam> update{
+        step, as_multivector(VectorView<const double, TypeParam>(x)),
+        as_multivector(VectorView<double, TypeParam>(y))};
+    const int teams = impl::products::num_teams(a.num_rows, Kernel::rows_per_team);
+    const int lanes = is_host_space<TypeParam> ? 1 : 16;
+    Kokkos::parallel_for(typename Kernel::Policy(space, teams, Kernel::team_threads, lanes),
+                         Kernel{device, update});
+    space.fence();
+    const std::vector<double> none(a.num_rows);
+    expect_step(a, step, to_vector(x), none, none, to_vector(y));
+  }
 }
 
 /// The additions of a device's thread, position by position, on a host.
