@@ -2,9 +2,7 @@
 # SPDX-FileCopyrightText: Prekond contributors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Solves every matrix of some folders by BiCGSTAB and GMRES(30) with preconditioners for general matrices, by the command
-`prekond compare`, and writes general.json and general.md: setup, solve, iterations and the named end of every run.
-`--slides` instead repeats the BiCGSTAB table of I. Aggarwal, P. Nayak, A. Kashi, H. Anzt, Preconditioners for Batched
-Iterative Linear Solvers on GPUs, and says which reading of its tolerance and right-hand side fits best."""
+`prekond compare`, and writes general.json and general.md: setup, solve, iterations and the named end of every run."""
 import argparse
 import concurrent.futures
 import json
@@ -20,16 +18,6 @@ ROOT = os.path.dirname(HERE)
 SOLVERS = {"BiCGSTAB": ["--solver", "bicgstab"], "GMRES(30)": ["--solver", "gmres", "-s", "restart=30"]}
 PRECONDS = {"none": "none", "Jacobi": "jacobi", "SPAI(1)": "spai", "SPAI(2)": "spai:power=2",
             "dynamic SPAI": "dynamic_spai", "ISAI": "isai"}
-# BiCGSTAB iterations of the slides: without a preconditioner, with Jacobi, with ISAI; None: did not converge.
-SLIDES = {"LFAT5": (80, 33, 16), "bcsstm02": (11, 1, 1), "LF10": (351, None, None), "Trefethen_20": (19, 8, 6),
-          "pivtol": (16, 13, 7), "bfwb62": (30, 15, 9), "olm100": (None, None, 26), "bcsstk22": (493, 229, 95),
-          "ck104": (112, 118, 164), "494_bus": (None, None, None), "mesh3em5": (14, 13, 10), "mhdb416": (None, 37, 41),
-          "bcsstk05": (325, 124, 149), "steam1": (None, None, None), "cage6": (None, 12, 7)}
-SLIDE_PRECONDS = ["none", "jacobi", "isai"]
-# The slides' pseudocode stops at ||r|| < tau: relative or absolute. 493 iterations converged, so that 500 were allowed.
-TOLERANCES = [["--rtol", f"1e-{k}"] for k in (6, 8, 10, 12, 14)] + [["--rtol", "0", "--atol", f"1e-{k}"] for k in (4, 6, 8, 10, 12)]
-READINGS = [(rhs, tolerance) for rhs in ("ones", "a_ones", "random") for tolerance in TOLERANCES]
-SLIDE_ITERATIONS = "500"
 
 
 def parse_arguments():
@@ -38,7 +26,6 @@ def parse_arguments():
     parser.add_argument("--prekond", default=os.path.join(ROOT, "scripts", "prekond"), help="the command")
     parser.add_argument("--matrices", default=folder, help="the folder of the folders")
     parser.add_argument("--folders", default="general,symmetric")
-    parser.add_argument("--slides", action="store_true", help="the table of the slides")
     parser.add_argument("--only", default="", help="names of matrices, with commas; what the table has of others stays; default: all")
     parser.add_argument("--out", default=os.path.join(HERE, "results", "cpu"), help="folder of the two files")
     parser.add_argument("--rtol", default="1e-6")
@@ -153,56 +140,6 @@ def markdown(arguments, results):
     return "\n".join(lines).rstrip() + "\n"
 
 
-# ------------------------------------------------------------------------------------------------------- the slides
-
-
-def slide_table(arguments):
-    """{reading: {matrix: [iterations, or None, for each of SLIDE_PRECONDS]}}"""
-    paths = {name: path for name, path in find_matrices(arguments, ["general", "symmetric", "spd"]) if name in SLIDES}
-    table = {}
-    arguments.max_iters = SLIDE_ITERATIONS
-    for rhs, tolerance in READINGS:
-        reading = f"b = {rhs}, {tolerance[-2][2:]} = {tolerance[-1]}"
-        found = {}
-        for name, path in paths.items():
-            results = run(arguments, path, ["--solver", "bicgstab", "--rhs", rhs, *tolerance], SLIDE_PRECONDS)
-            found[name] = [r["iterations"] if r.get("converged") else None for r in results]
-        table[reading] = found
-        print(f"{reading}: {misfit(found):.3f}", flush=True)
-    return table
-
-
-def misfit(found):
-    """Mean over the slides' figures of |ours - theirs| / theirs, 1 where one of the two did not converge or where that is more."""
-    errors = []
-    for name, results in found.items():
-        for ours, theirs in zip(results, SLIDES[name]):
-            if ours is not None and theirs is not None:
-                errors.append(min(1, abs(ours - theirs) / theirs))
-            elif ours is not None or theirs is not None:
-                errors.append(1)
-    return statistics.mean(errors)
-
-
-def slide_markdown(arguments, table):
-    best = min(table, key=lambda reading: misfit(table[reading]))
-    shown = lambda value: "-" if value is None else str(value)
-    lines = ["# BiCGSTAB of the slides on batched preconditioners", "",
-             f"By `perf_tests/general_matrices.py --slides`. The slides state neither tolerance nor right-hand side nor the number of "
-             f"iterations allowed; {SLIDE_ITERATIONS} here. The reading that fits their figures best, over the three columns, is {best}. "
-             "ours / theirs; -: not converged.", "",
-             "| matrix | none | Jacobi | ISAI | ISAI within 10 % |", "|---|---:|---:|---:|---|"]
-    for name, ours in table[best].items():
-        theirs = SLIDES[name]
-        a, b = ours[2], theirs[2]
-        fits = a == b or (a is not None and b is not None and abs(a - b) <= 0.1 * b)
-        lines.append(f"| {name} | " + " | ".join(f"{shown(o)} / {shown(t)}" for o, t in zip(ours, theirs))
-                     + f" | {'yes' if fits else 'no'} |")
-    lines += ["", "Mean misfit of each reading:", "", "| reading | misfit |", "|---|---:|"]
-    lines += [f"| {reading} | {misfit(found):.2f} |" for reading, found in sorted(table.items(), key=lambda item: misfit(item[1]))]
-    return "\n".join(lines) + "\n"
-
-
 def write(arguments, name, content, text):
     os.makedirs(arguments.out, exist_ok=True)
     with open(os.path.join(arguments.out, name + ".json"), "w", encoding="utf-8") as file:
@@ -214,10 +151,6 @@ def write(arguments, name, content, text):
 
 def main():
     arguments = parse_arguments()
-    if arguments.slides:
-        table = slide_table(arguments)
-        write(arguments, "slides_bicgstab", table, slide_markdown(arguments, table))
-        return 0
     results = {}
     if arguments.only:
         with open(os.path.join(arguments.out, "general.json"), encoding="utf-8") as file:

@@ -26,6 +26,7 @@ struct ConvergenceLog {
   double* relative_residual = nullptr;
   StopReason* reasons = nullptr;
   int* replaced_pivots = nullptr;
+  int* unsettled_factors = nullptr;
 
   template <class LaneGroup>
   KOKKOS_FORCEINLINE_FUNCTION void iteration(const LaneGroup&, std::int64_t, int, double) const {}
@@ -36,7 +37,8 @@ struct ConvergenceLog {
       iterations[s] = count;
       relative_residual[s] = relative;
       reasons[s] = reason;
-      replaced_pivots[s] = replaced;
+      replaced_pivots[s] = replaced < 0 ? ~replaced : replaced;
+      unsettled_factors[s] = replaced < 0;
     });
   }
 };

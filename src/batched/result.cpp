@@ -59,6 +59,10 @@ std::string BatchedReport::text() const {
   if (replaced_pivots > 0)
     text << replaced_pivots << " pivots of " << systems_with_replaced_pivots
          << " preconditioners were zero, too small or not finite, and were replaced\n";
+  if (unsettled_factors > 0)
+    text << unsettled_factors
+         << " systems met the bound of par_ilu's sweeps before their factors settled; raise the option "
+            "sweeps\n";
   describe(text, "most iterations:", slowest);
   describe(text, "did not converge:", failures);
   return text.str();
@@ -72,6 +76,7 @@ BatchedReport summarize(const Space& space, const BatchedResult<Space>& result, 
   const auto relative = Kokkos::create_mirror_view_and_copy(host, result.relative_residual);
   const auto reasons = Kokkos::create_mirror_view_and_copy(host, result.reasons);
   const auto replaced = Kokkos::create_mirror_view_and_copy(host, result.replaced_pivots);
+  const auto unsettled = Kokkos::create_mirror_view_and_copy(host, result.unsettled_factors);
   BatchedReport report;
   report.num_systems = result.num_systems();
   std::vector<BatchedSystemReport> systems;
@@ -87,6 +92,7 @@ BatchedReport summarize(const Space& space, const BatchedResult<Space>& result, 
     report.num_converged += converged(one.reason);
     report.systems_with_replaced_pivots += replaced(s) > 0;
     report.replaced_pivots += replaced(s);
+    report.unsettled_factors += unsettled(s);
     if (!converged(one.reason) && static_cast<int>(report.failures.size()) < named)
       report.failures.push_back(one);
   }

@@ -21,6 +21,8 @@ void make_room(const Space& space, BatchedResult<Space>& result, std::int64_t nu
     result.reasons = allocate<Vector<StopReason, Space>>(space, "prekond::batched::reasons", n);
   if (result.replaced_pivots.extent(0) != n)
     result.replaced_pivots = allocate<Vector<int, Space>>(space, "prekond::batched::replaced_pivots", n);
+  if (result.unsettled_factors.extent(0) != n)
+    result.unsettled_factors = allocate<Vector<int, Space>>(space, "prekond::batched::unsettled_factors", n);
   if (result.history.extent(0) != static_cast<std::size_t>(history) || result.history.extent(1) != n)
     result.history = allocate<MultiVector<double, Space>>(space, "prekond::batched::history", history, n);
 }
@@ -32,6 +34,7 @@ HistoryLog log_of(const BatchedResult<Space>& result) {
   log.relative_residual = result.relative_residual.data();
   log.reasons = result.reasons.data();
   log.replaced_pivots = result.replaced_pivots.data();
+  log.unsettled_factors = result.unsettled_factors.data();
   log.norms = result.history.data();
   log.stride = static_cast<std::int64_t>(result.history.stride(1));
   log.length = static_cast<int>(result.history.extent(0));

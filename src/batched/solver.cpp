@@ -26,9 +26,7 @@ class SolverImpl {
   using Space = typename Matrix::execution_space;
 
   explicit SolverImpl(const BatchedOptions& given) : options(resolved(given)) {
-    bool known = false;
-    visit_preconditioner<Scalar, Matrix>(options.precond, [&]<class Precond>() {
-      known = true;
+    visit_preconditioner<Scalar>(options.precond, [&]<class Precond>() {
       visit_method(options.solver, [&]<class Method>() {
         if (Method::needs_symmetric && !Precond::symmetric)
           throw OptionError(
@@ -36,9 +34,6 @@ class SolverImpl {
               "one of these, or another solver");
       });
     });
-    if (!known)
-      throw OptionError(std::string("batched: the format ") + Matrix::name +
-                        " has the preconditioners none, jacobi and ilu0; the others need the format csr");
   }
 
   void symbolic(const Space& space, const Matrix& a) {
@@ -47,7 +42,7 @@ class SolverImpl {
     analysis = {};
     analysis.num_rows = a.num_rows;
     analysis.num_entries = a.num_entries();
-    visit_preconditioner<Scalar, Matrix>(options.precond, [&]<class Precond>() {
+    visit_preconditioner<Scalar>(options.precond, [&]<class Precond>() {
       if (Precond::parts != 0) take_pattern(space, a);
       analyse(space, analysis, Precond::parts, options);
       const Precond preconditioner = Precond::make(analysis, options);

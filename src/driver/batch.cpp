@@ -108,24 +108,28 @@ BatchedReport measure(const Context& context, const BatchedOptions& options, con
   Vector<double, Space> atol;
   if (options.stopping.atol > 0) atol = scaled_atol(space, options.stopping.atol, loaded.scaling.rhs);
   BatchedResult<Space> result;
-  std::vector<double> setups, solves;
+  std::vector<double> setups, generations, solves;
   for (std::int64_t k = 0; k < context.settings.repeat; ++k) {
     Kokkos::deep_copy(space, x, Scalar(0));
     space.fence("prekond::driver::batch");
     Kokkos::Timer timer;
     BatchedSolver<Scalar, Matrix> solver(options);
     solver.symbolic(space, a);
+    space.fence("prekond::driver::batch_symbolic");
+    const double symbolic = timer.seconds();
     solver.numeric(space, a);
     space.fence("prekond::driver::batch_setup");
     setups.push_back(timer.seconds());
+    generations.push_back(setups.back() - symbolic);
     timer.reset();
     solver.solve(space, a, b, x, result, {{}, atol});
     unscale_solutions<Scalar, Space>(space, loaded.scaling, x, result);
     space.fence("prekond::driver::batch_solve");
     solves.push_back(timer.seconds());
   }
-  report["preconditioner"].update(
-      {{"setup_seconds", median(setups)}, {"first_setup_seconds", setups.front()}});
+  report["preconditioner"].update({{"setup_seconds", median(setups)},
+                                   {"first_setup_seconds", setups.front()},
+                                   {"numeric_seconds", options.stored ? Json(median(generations)) : Json()}});
   report["solver"]["seconds"] = median(solves);
   report["total_seconds"] = median(setups) + median(solves);
   return summarize(space, result);
@@ -174,6 +178,7 @@ Json result_json(const BatchInput& input, const BatchedReport& result) {
           {"reasons", reasons},
           {"replaced_pivots",
            {{"systems", result.systems_with_replaced_pivots}, {"pivots", result.replaced_pivots}}},
+          {"unsettled_factors", result.unsettled_factors},
           {"slowest", systems_json(input, result.slowest)},
           {"failures", systems_json(input, result.failures)}};
 }
@@ -223,10 +228,16 @@ void print_batch(const Json& report, const OptionMap& solver_options, const Opti
                               seconds_text(ready)));
   print_environment(report);
   print_line("preconditioner", text_of(precond.at("name"), ": ", options_text(precond_options)));
-  print_line("  setup", seconds_text(precond.at("setup_seconds")));
+  const Json& numeric = precond.at("numeric_seconds");
+  print_line("  setup", text_of(seconds_text(precond.at("setup_seconds")),
+                                numeric.is_null() ? "" : ", numeric " + seconds_text(numeric)));
   if (pivots.at("pivots") > 0)
     print_line("  breakdowns", text_of(pivots.at("pivots"), " pivots of ", pivots.at("systems"),
                                        " systems were zero, too small or not finite, and were replaced"));
+  if (batch.at("unsettled_factors") > 0)
+    print_line("  note", text_of(batch.at("unsettled_factors"),
+                                 " systems met the bound of sweeps before their "
+                                 "factors settled; raise -p sweeps=N"));
   print_line("solver", text_of(solver.at("name"), ": ", options_text(solver_options)));
   print_line("  ended", text_of(batch.at("converged"), " of ", batch.at("systems"), " systems converged (",
                                 reasons_text(batch.at("reasons")), ")"));

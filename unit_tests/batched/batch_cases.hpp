@@ -66,7 +66,7 @@ struct DeviceBatch {
 template <class Scalar>
 struct SolvedBatch {
   std::vector<std::vector<Scalar>> x;
-  std::vector<int> iterations, replaced;
+  std::vector<int> iterations, replaced, unsettled;
   std::vector<double> relative;
   std::vector<StopReason> reasons;
   std::vector<std::vector<double>> history;
@@ -76,6 +76,7 @@ struct SolvedBatch {
   bool same(int s, const SolvedBatch& other, int t) const {
     return iterations[s] == other.iterations[t] && reasons[s] == other.reasons[t] &&
            relative[s] == other.relative[t] && replaced[s] == other.replaced[t] &&
+           unsettled[s] == other.unsettled[t] &&
            std::memcmp(x[s].data(), other.x[t].data(), x[s].size() * sizeof(Scalar)) == 0;
   }
 };
@@ -116,6 +117,7 @@ SolvedBatch<Scalar> solve_batch(const Matrix& a, const std::vector<std::vector<S
   solved.relative = to_vector(result.relative_residual);
   solved.reasons = to_vector(result.reasons);
   solved.replaced = to_vector(result.replaced_pivots);
+  solved.unsettled = to_vector(result.unsettled_factors);
   for (std::size_t s = 0; s < b.size(); ++s) {
     solved.x.emplace_back(n);
     for (std::size_t i = 0; i < n; ++i) solved.x[s][i] = x_host(i, s);

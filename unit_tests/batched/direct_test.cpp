@@ -110,6 +110,7 @@ SolvedBatch<Scalar> solve_directly(const BatchedBanded<Scalar, Space>& a,
   solved.relative = to_vector(result.relative_residual);
   solved.reasons = to_vector(result.reasons);
   solved.replaced = to_vector(result.replaced_pivots);
+  solved.unsettled = to_vector(result.unsettled_factors);
   for (std::size_t s = 0; s < b.size(); ++s) {
     solved.x.emplace_back(n);
     for (std::size_t i = 0; i < n; ++i) solved.x[s][i] = x_host(i, s);

@@ -125,39 +125,69 @@ TYPED_TEST(BatchedFormatsTest, ProductsMatchTheReference) {
   expect_products<Kokkos::complex<double>, TypeParam>(systems);
 }
 
-TYPED_TEST(BatchedFormatsTest, AllFormatsGiveTheSameSolutions) {
-  const TypeParam space;
-  const auto systems = perturbed(uneven_matrix(33), 7, 0.1);
-  const auto b = random_columns(33, 7);
-  const DeviceBatch<double, TypeParam> batch(systems);
-  const auto ell = to_ell(space, batch.matrix);
-  const auto dense = to_dense(space, batch.matrix);
-  const auto banded = to_banded(space, batch.matrix);
-  for (const auto method : {BatchedMethod::bicgstab, BatchedMethod::gmres, BatchedMethod::idr,
-                            BatchedMethod::richardson, BatchedMethod::cg})
-    for (const auto inverse :
-         {BatchedPreconditioner::none, BatchedPreconditioner::jacobi, BatchedPreconditioner::ilu0}) {
-      if (method == BatchedMethod::cg && inverse == BatchedPreconditioner::ilu0) continue;
-      const auto options = options_of(method, inverse, 1e-10, 12);
-      const auto csr = solve_batch<double>(batch.matrix, b, options);
-      const auto expect_alike = [&](const SolvedBatch<double>& other) {
-        for (int s = 0; s < 7; ++s) {
-          EXPECT_LE(std::abs(other.iterations[s] - csr.iterations[s]), 1);
-          for (int i = 0; i < 33; ++i)
-            ASSERT_NEAR(other.x[s][i], csr.x[s][i], 1e-8 * (1 + std::abs(csr.x[s][i])));
-        }
-      };
-      expect_alike(solve_batch<double>(ell.matrix, b, options));
-      if (inverse == BatchedPreconditioner::ilu0) {
-        // The whole band, or matrix, is the pattern: exact factors, but for the entries of a band that is
-        // wide.
-        EXPECT_LE(solve_batch<double>(dense.matrix, b, options).report.max_iterations, 2);
-        EXPECT_LE(solve_batch<double>(banded.matrix, b, options).report.max_iterations, 2);
-      } else {
-        expect_alike(solve_batch<double>(dense.matrix, b, options));
-        expect_alike(solve_batch<double>(banded.matrix, b, options));
-      }
+/// The matrix with zeros stored in all places up to `lower` below and `upper` above the diagonal.
+HostMatrix<double> with_band(const HostMatrix<double>& a, int lower, int upper) {
+  HostMatrix<double> band{a.num_rows, a.num_cols, {0}, {}, {}};
+  for (int i = 0; i < a.num_rows; ++i) {
+    for (int j = std::max(0, i - lower); j < std::min(int(a.num_cols), i + upper + 1); ++j) {
+      band.col_idxs.push_back(j);
+      band.values.push_back(a(i, j));
     }
+    band.row_ptrs.push_back(band.col_idxs.size());
+  }
+  return band;
+}
+
+/// The solution of each format is that of the CSR batch of the format's pattern.
+template <class Space>
+void expect_same_solutions(const std::vector<HostMatrix<double>>& systems, BatchedMethod method,
+                           BatchedPreconditioner inverse) {
+  SCOPED_TRACE("method " + std::to_string(int(method)) + ", preconditioner " + std::to_string(int(inverse)));
+  const Space space;
+  const auto n = int(systems.front().num_rows), count = int(systems.size());
+  const auto b = random_columns(n, count);
+  auto options = options_of(method, inverse, 1e-10, 12);
+  options.power = 2;
+  const auto expect_alike = [&](const auto& a, const BatchedCsr<double, Space>& same_pattern) {
+    SCOPED_TRACE(a.name);
+    const auto found = solve_batch<double>(a, b, options);
+    const auto csr = solve_batch<double>(same_pattern, b, options);
+    EXPECT_EQ(found.replaced, csr.replaced);
+    EXPECT_EQ(found.unsettled, csr.unsettled);
+    for (int s = 0; s < count; ++s) {
+      EXPECT_LE(std::abs(found.iterations[s] - csr.iterations[s]), 1);
+      for (int i = 0; i < n; ++i) ASSERT_NEAR(found.x[s][i], csr.x[s][i], 1e-8 * (1 + std::abs(csr.x[s][i])));
+    }
+  };
+  const DeviceBatch<double, Space> batch(systems);
+  const auto ell = to_ell(space, batch.matrix);
+  const auto banded = to_banded(space, batch.matrix);
+  const auto dense = to_dense(space, batch.matrix);
+  const auto of_band = [&](int lower, int upper) {
+    std::vector<HostMatrix<double>> wider;
+    for (const auto& a : systems) wider.push_back(with_band(a, lower, upper));
+    return DeviceBatch<double, Space>(wider);
+  };
+  expect_alike(ell.matrix, batch.matrix);
+  expect_alike(banded.matrix, of_band(banded.matrix.lower, banded.matrix.upper).matrix);
+  expect_alike(dense.matrix, of_band(n, n).matrix);
+}
+
+TYPED_TEST(BatchedFormatsTest, AllFormatsGiveTheSameSolutions) {
+  const auto systems = perturbed(uneven_matrix(33), 7, 0.1);
+  const auto spd = perturbed(random_spd(33, 0.05, 5), 7, 0.001, true);
+  for (const auto inverse :
+       {BatchedPreconditioner::none, BatchedPreconditioner::jacobi, BatchedPreconditioner::block_jacobi,
+        BatchedPreconditioner::ilu0, BatchedPreconditioner::par_ilu, BatchedPreconditioner::isai,
+        BatchedPreconditioner::ilu_isai})
+    for (const auto method :
+         {BatchedMethod::bicgstab, BatchedMethod::gmres, BatchedMethod::idr, BatchedMethod::richardson})
+      expect_same_solutions<TypeParam>(systems, method, inverse);
+  for (const auto inverse :
+       {BatchedPreconditioner::none, BatchedPreconditioner::jacobi, BatchedPreconditioner::block_jacobi,
+        BatchedPreconditioner::ic0, BatchedPreconditioner::fsai})
+    for (const auto method : {BatchedMethod::cg, BatchedMethod::gmres})
+      expect_same_solutions<TypeParam>(spd, method, inverse);
 }
 
 template <class Scalar, class Value, class Space>

@@ -45,6 +45,7 @@ struct OneSolve {
     log.relative_residual = relative;
     log.reasons = reasons;
     log.replaced_pivots = replaced;
+    log.unsettled_factors = unsettled;
     const int s = MethodSettings::of(options, a.num_rows).shadow_dimension;
     shadow.resize(2 * s * a.num_rows);
     std::vector<double> work(s);
@@ -78,7 +79,7 @@ struct OneSolve {
   std::vector<std::vector<double>> b;
   Analysis<Space> analysis;
   MultiVector<double, Space> b_device, x;
-  int iterations[2] = {}, replaced[2] = {};
+  int iterations[2] = {}, replaced[2] = {}, unsettled[2] = {};
   double relative[2] = {};
   StopReason reasons[2] = {};
   std::vector<double> shadow;

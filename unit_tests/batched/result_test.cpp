@@ -26,6 +26,7 @@ BatchedResult<Space> result_of(const std::vector<int>& iterations) {
   result.relative_residual = Vector<double, Space>("relative_residual", n);
   result.reasons = Vector<StopReason, Space>("reasons", n);
   result.replaced_pivots = Vector<int, Space>("replaced_pivots", n);
+  result.unsettled_factors = Vector<int, Space>("unsettled_factors", n);
   Kokkos::deep_copy(result.iterations, Kokkos::View<const int*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>(
                                            iterations.data(), n));
   return result;
@@ -41,6 +42,15 @@ TEST(BatchedReport, QuartilesOfTheIterations) {
   EXPECT_THAT(report_of({5, 4, 1, 3, 2}).quartiles, ::testing::ElementsAre(2, 3, 4));
   EXPECT_THAT(report_of({9, 0, 9, 0, 9, 9, 9, 9}).quartiles, ::testing::ElementsAre(0, 9, 9));
   EXPECT_THAT(report_of({}).quartiles, ::testing::ElementsAre(0, 0, 0));
+}
+
+TEST(BatchedReport, SystemsWhoseFactorsDidNotSettle) {
+  const auto result = result_of({1, 2, 3});
+  EXPECT_THAT(summarize(Space(), result).text(), ::testing::Not(::testing::HasSubstr("sweeps")));
+  Kokkos::deep_copy(Kokkos::subview(result.unsettled_factors, std::pair(1, 3)), 1);
+  const auto report = summarize(Space(), result);
+  EXPECT_EQ(report.unsettled_factors, 2);
+  EXPECT_THAT(report.text(), ::testing::HasSubstr("2 systems met the bound of par_ilu's sweeps"));
 }
 
 TEST(BatchedReport, HistogramOfTheIterations) {

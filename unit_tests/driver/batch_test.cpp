@@ -217,6 +217,9 @@ TEST_F(BatchTest, EveryMethodAndItsOptions) {
       {"--solver", "cg", "--precond", "fsai", "-p", "power=2"},
       {"--solver", "gmres", "--precond", "ilu_isai", "-p", "power=3"},
       {"--solver", "richardson", "--precond", "ilu0", "-s", "omega=0.9", "--max-iters", "500"},
+      {"--solver", "bicgstab", "--precond", "isai", "--format", "ell"},
+      {"--solver", "gmres", "--precond", "par_ilu", "--format", "dense", "-p", "stored=true"},
+      {"--solver", "cg", "--precond", "fsai", "--format", "banded"},
   };
   for (auto arguments : methods) {
     arguments.insert(arguments.begin(), {"batch", "--generate", "poisson2d:4,batch=3", "-q"});
@@ -228,7 +231,32 @@ TEST_F(BatchTest, EveryMethodAndItsOptions) {
                                  "-s", "restart=3", "--precond", "par_ilu", "-p", "sweeps=4"});
   EXPECT_EQ(report["solver"]["options"]["restart"], 3);
   EXPECT_EQ(report["preconditioner"]["options"]["sweeps"], 4);
+  EXPECT_EQ(report["batch"]["unsettled_factors"], 0);
+  EXPECT_TRUE(report["preconditioner"]["numeric_seconds"].is_null()) << "made within the solve";
   EXPECT_FALSE(report["preconditioner"]["options"].contains("power"));
+}
+
+TEST_F(BatchTest, StoredPreconditionersHaveATimeOfTheirOwn) {
+  const Json report = report_of({"batch", "--generate", "poisson2d:4,batch=3", "-q", "--precond", "ilu0",
+                                 "-p", "stored=true", "--repeat", "3"});
+  const Json& precond = report["preconditioner"];
+  EXPECT_GT(precond["numeric_seconds"], 0);
+  EXPECT_LT(precond["numeric_seconds"], precond["setup_seconds"]) << "the pattern's analysis is not in it";
+  EXPECT_GT(report["solver"]["seconds"], 0);
+}
+
+TEST_F(BatchTest, SweepsThatMetTheirBoundAreNoted) {
+  const std::vector<std::string> solve = {"batch", "--generate", "tridiagonal:30,batch=4", "--precond",
+                                          "par_ilu"};
+  const auto with = [&](std::initializer_list<std::string> more) {
+    std::vector<std::string> all = solve;
+    all.insert(all.end(), more);
+    return all;
+  };
+  EXPECT_EQ(report_of(with({"-p", "sweeps=1", "-q"}))["batch"]["unsettled_factors"], 4);
+  EXPECT_EQ(report_of(with({"-q"}))["batch"]["unsettled_factors"], 0);
+  EXPECT_THAT(run(with({"-p", "sweeps=1"})).out,
+              HasSubstr("4 systems met the bound of sweeps before their factors settled"));
 }
 
 TEST_F(BatchTest, WrongCommandLines) {

@@ -19,6 +19,7 @@ struct PlainFactors {
   std::vector<long double> pivots;
   bool cholesky = false;
   int replaced = 0;
+  bool settled = true;
 };
 
 inline std::vector<std::map<int, long double>> long_rows(const HostMatrix<double>& a) {
@@ -95,31 +96,46 @@ inline PlainFactors plain_ic0(const HostMatrix<double>& a) {
   return f;
 }
 
-/// Sweeps over all entries, each from the values of the sweep before.
+/// Sweeps over all entries, each from the values of the sweep before, until none changes by more than a
+/// hundredth of itself; at most `sweeps`. A pivot that is not above the floor keeps its value.
 inline PlainFactors plain_par_ilu(const HostMatrix<double>& a, int sweeps) {
   const auto rows = long_rows(a);
   const int n = static_cast<int>(a.num_rows);
   PlainFactors f;
   f.lower.resize(n);
   f.upper.resize(n);
-  for (int i = 0; i < n; ++i) f.pivots.push_back(entry(rows[i], i));
+  f.settled = false;
+  for (int i = 0; i < n; ++i) {
+    const long double own = entry(rows[i], i);
+    f.replaced += own == 0;
+    f.pivots.push_back(own != 0 ? own : 1);
+  }
   for (int i = 0; i < n; ++i)
     for (const auto& [j, value] : rows[i]) {
       if (j < i) f.lower[i][j] = value / f.pivots[j];
       if (j > i) f.upper[i][j] = value;
     }
-  for (int sweep = 0; sweep < sweeps; ++sweep) {
+  for (int sweep = 0; sweep < sweeps && !f.settled; ++sweep) {
     const PlainFactors old = f;
+    f.settled = true;
+    f.replaced = 0;
     const auto rest = [&](int i, int j) {
       long double sum = entry(rows[i], j);
       for (const auto& [k, l] : old.lower[i])
         if (k < j) sum -= l * entry(old.upper[k], j);
       return sum;
     };
+    const auto set = [&](long double& value, long double next) {
+      f.settled = f.settled && std::abs(next - value) <= 0.01L * std::abs(next);
+      value = next;
+    };
     for (int i = 0; i < n; ++i) {
-      for (auto& [j, value] : f.lower[i]) value = rest(i, j) / old.pivots[j];
-      for (auto& [j, value] : f.upper[i]) value = rest(i, j);
-      f.pivots[i] = rest(i, i);
+      for (auto& [j, value] : f.lower[i]) set(value, rest(i, j) / old.pivots[j]);
+      for (auto& [j, value] : f.upper[i]) set(value, rest(i, j));
+      const long double pivot = rest(i, i);
+      const bool kept = !(std::abs(pivot) > 16 * 0x1p-52L * std::abs(entry(rows[i], i)));
+      f.replaced += kept;
+      if (!kept) set(f.pivots[i], pivot);
     }
   }
   return f;

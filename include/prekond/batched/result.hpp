@@ -21,6 +21,7 @@ struct BatchedResult {
   Vector<StopReason, Space> reasons;
   /// The number of pivots of the preconditioner that were zero, too small or not finite, and were replaced
   Vector<int, Space> replaced_pivots;
+  Vector<int, Space> unsettled_factors;  ///< 1 where the factors of par_ilu still changed in the last sweep
   /// Element (k, s) is the recursive ||r|| of system s after its iteration k (0: before the first); elements
   /// after its last iteration are not written. The option `history` is the number of rows.
   MultiVector<double, Space> history;
@@ -54,6 +55,7 @@ struct BatchedReport {
   std::vector<BatchedBin> histogram;
   std::map<StopReason, std::int64_t> reasons;  ///< systems by reason
   std::int64_t systems_with_replaced_pivots = 0, replaced_pivots = 0;
+  std::int64_t unsettled_factors = 0;  ///< systems whose factors of par_ilu still changed in the last sweep
   std::vector<BatchedSystemReport> slowest;   ///< most iterations first, then by number
   std::vector<BatchedSystemReport> failures;  ///< the first that did not converge, by their number
 

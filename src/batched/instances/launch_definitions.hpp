@@ -84,11 +84,9 @@ void launch_solve(const typename Matrix::execution_space& space,
 template <class Method, class Scalar, class Matrix>
 void solve_by(const typename Matrix::execution_space& space,
               const SolveArguments<Scalar, Matrix>& arguments) {
-  visit_preconditioner<Scalar, Matrix>(arguments.options.precond, [&]<class Precond>() {
+  visit_preconditioner<Scalar>(arguments.options.precond, [&]<class Precond>() {
     if constexpr (!Method::needs_symmetric || Precond::symmetric) {
-      using Chosen =
-          typename PreconditionersOf<Scalar, Matrix>::type::template of_kernel<Precond,
-                                                                               Method::needs_symmetric>;
+      using Chosen = typename Preconditioners<Scalar>::template of_kernel<Precond, Method::needs_symmetric>;
       launch_solve<Method>(space, arguments, Chosen(Precond::make(arguments.analysis, arguments.options)));
     }
   });
@@ -113,8 +111,8 @@ void launch_generate(const typename Matrix::execution_space& space,
 template <class Scalar, class Matrix>
 void generate_preconditioners(const typename Matrix::execution_space& space,
                               const GenerateArguments<Scalar, Matrix>& arguments) {
-  visit_preconditioner<Scalar, Matrix>(arguments.options.precond, [&]<class Precond>() {
-    using Chosen = typename PreconditionersOf<Scalar, Matrix>::type::template of_kernel<Precond, false>;
+  visit_preconditioner<Scalar>(arguments.options.precond, [&]<class Precond>() {
+    using Chosen = typename Preconditioners<Scalar>::template of_kernel<Precond, false>;
     if constexpr (!Precond::is_identity)
       launch_generate(space, arguments, Chosen(Precond::make(arguments.analysis, arguments.options)));
   });

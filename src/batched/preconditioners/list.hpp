@@ -14,31 +14,18 @@
 
 namespace prekond::impl::batched {
 
-/// FewPreconditioners exist for every format, AllPreconditioners for CSR. A new preconditioner is a file and
-/// a line here.
+/// The preconditioners of every format. A new one is a file and a line here.
 template <class Scalar>
-using FewPreconditioners =
-    PreconditionerList<NoPreconditioner<Scalar>, JacobiPreconditioner<Scalar>, Ilu0Preconditioner<Scalar>>;
-template <class Scalar>
-using AllPreconditioners =
+using Preconditioners =
     PreconditionerList<NoPreconditioner<Scalar>, JacobiPreconditioner<Scalar>, Ilu0Preconditioner<Scalar>,
                        Ic0Preconditioner<Scalar>, BlockJacobiPreconditioner<Scalar>,
                        IsaiPreconditioner<Scalar>, FsaiPreconditioner<Scalar>, IluIsaiPreconditioner<Scalar>,
                        ParIluPreconditioner<Scalar>>;
 
-template <class Scalar, class Matrix>
-struct PreconditionersOf {
-  using type = FewPreconditioners<Scalar>;
-};
-template <class Scalar, class Value, class Space>
-struct PreconditionersOf<Scalar, BatchedCsr<Value, Space>> {
-  using type = AllPreconditioners<Scalar>;
-};
-
-/// Calls f<Precond>() for the preconditioner that the options name, where the format has it.
-template <class Scalar, class Matrix, class F>
+/// Calls f<Precond>() for the preconditioner that the options name.
+template <class Scalar, class F>
 void visit_preconditioner(BatchedPreconditioner kind, const F& f) {
-  PreconditionersOf<Scalar, Matrix>::type::visit(kind, f);
+  Preconditioners<Scalar>::visit(kind, f);
 }
 
 }  // namespace prekond::impl::batched

@@ -11,8 +11,9 @@
 ///   values_length()                    numbers of a system that `generate` makes
 ///   work_length(groups)                numbers of working memory of `generate` with `groups` vectors of
 ///   lanes generate(lane group, system, values, work)
-///                                      makes the values, returns the number of replaced pivots; a collective
-///                                      step of all lanes that ends with a barrier
+///                                      makes the values, returns the number of replaced pivots, or its
+///                                      complement ~ where an iteration was cut short; a collective step of
+///                                      all lanes that ends with a barrier
 ///   apply_length()                     numbers of `work` of an application, where it needs some
 ///   apply(lane group, n, values, from, to, work)
 ///                                      to = M^-1 from, two different vectors, unless it is pointwise; the
