@@ -225,7 +225,7 @@ def table_of_iterations():
         rows.append(["lidryer", 10, 91, *(f"{shown(found['lidryer'][label])} / not there" for label in PRECONDS)])
     rows.append([f"agree, of {sum(name in found for name in SLIDES)}", "", "", *counts])
     yield from results_file.lines(["matrix", "rows", "entries", *PRECONDS], rows)
-    yield ("A cell agrees where it differs by at most two iterations or 15 per cent. What differs, and why: cage6 could not be had. Without a "
+    yield ("A cell agrees where it differs by at most two iterations or 15 per cent. The differences have their reasons: cage6 could not be had. Without a "
            "preconditioner and with Jacobi hundreds of iterations depend on rounding; where LF10, olm100 and steam1 do not converge in the slides, "
            "ours may have gone on by its restart after a breakdown. Their ISAI has at most 32 entries a row, so that isooctane is not for it; why it "
            "takes more iterations than ours on mhdb416, ck104 and others is not known. Their ParILU has a number of sweeps that is not stated: olm100 takes 98 "

@@ -222,7 +222,7 @@ def tables_5_and_6():
         ours = on_gpu.get((spec, ""))
         rows.append([name, gtx, *a40, cell(ours), *(ratio(theirs, ours) for theirs in a40), cell(on_host.get((spec, ""))),
                      cell(on_host.get((spec, "ViennaCL")))])
-    return text("E + |A|: seconds of setup and BiCGSTAB to 1e-6, iterations in brackets; double precision, b = A 1. Of the paper the setups of GSPAI-Opt "
+    return text("E + |A|: seconds of setup and BiCGSTAB to 1e-6, iterations in brackets; double precision, b = A 1. The columns of the paper are the setups of GSPAI-Opt "
                 "on a GTX 1070, and of SPAI-Adaptive, GSPAI-Adaptive and GSPAI-Opt on an A40. The last columns are ours on a host with two threads, and "
                 "ViennaCL's SPAI on one core.",
                 list(lines(["size of", "GTX 1070", "A40: SPAI-A", "GSPAI-A", "GSPAI-Opt", "H200", "SPAI-A / H200", "GSPAI-A / H200",
