@@ -365,7 +365,7 @@ TEST_F(BatchedDirectLanes, SeveralLanesMatchOneLane) {
         const auto expected = solve_directly<double, Space>(device.matrix, b);
         const auto b_device = to_columns<Space>(b);
         const MultiVector<double, Space> x("prekond::testing::x", n, 1);
-        int iterations = 0, replaced = 0;
+        int iterations = 0, replaced = 0, unsettled = 0;
         double relative = 0;
         StopReason reason{};
         const BandShape shape{n, bands.lower, bands.upper, true};
@@ -375,7 +375,7 @@ TEST_F(BatchedDirectLanes, SeveralLanesMatchOneLane) {
                                           shape,
                                           1e-3,
                                           false,
-                                          {&iterations, &relative, &reason, &replaced}};
+                                          {&iterations, &relative, &reason, &replaced, &unsettled}};
         const auto found =
             lower == 1 && upper == 1
                 ? by_lanes<8>(SolveTridiagonal<double>{common}, x, {Chunks::work_length(n, 8), n, n, 3 * n})

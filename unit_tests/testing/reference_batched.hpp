@@ -97,7 +97,8 @@ inline PlainFactors plain_ic0(const HostMatrix<double>& a) {
 }
 
 /// Sweeps over all entries, each from the values of the sweep before, until none changes by more than a
-/// hundredth of itself; at most `sweeps`. A pivot that is not above the floor keeps its value.
+/// hundredth of itself; at most `sweeps`. A pivot that is not above the floor, or
+/// not stored, keeps its value.
 inline PlainFactors plain_par_ilu(const HostMatrix<double>& a, int sweeps) {
   const auto rows = long_rows(a);
   const int n = static_cast<int>(a.num_rows);
@@ -133,7 +134,8 @@ inline PlainFactors plain_par_ilu(const HostMatrix<double>& a, int sweeps) {
       for (auto& [j, value] : f.lower[i]) set(value, rest(i, j) / old.pivots[j]);
       for (auto& [j, value] : f.upper[i]) set(value, rest(i, j));
       const long double pivot = rest(i, i);
-      const bool kept = !(std::abs(pivot) > 16 * 0x1p-52L * std::abs(entry(rows[i], i)));
+      const bool kept =
+          rows[i].count(i) == 0 || !(std::abs(pivot) > 16 * 0x1p-52L * std::abs(entry(rows[i], i)));
       f.replaced += kept;
       if (!kept) set(f.pivots[i], pivot);
     }
