@@ -34,6 +34,10 @@ void* operator new(std::size_t bytes) {
   }
   return memory;
 }
+/// The library's own would not be this one where a sanitizer has its allocator.
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  return std::malloc(bytes > 0 ? bytes : 1);
+}
 void operator delete(void* memory) noexcept {
   std::free(memory);
 }
