@@ -138,6 +138,26 @@ HostMatrix<double> with_band(const HostMatrix<double>& a, int lower, int upper) 
   return band;
 }
 
+/// An ELL batch with a place of padding before the entries of each row.
+template <class Space>
+struct PaddedEll {
+  explicit PaddedEll(const BatchedEll<double, Space>& a)
+      : col_idxs("prekond::testing::col_idxs", a.num_rows, a.width() + 1),
+        values("prekond::testing::values", a.stored_values() + a.num_rows, a.num_systems()) {
+    Kokkos::deep_copy(col_idxs, -1);
+    Kokkos::deep_copy(values, 1e30);
+    using Range = std::pair<std::int64_t, std::int64_t>;
+    const std::int64_t n = a.num_rows, stored = a.stored_values();
+    Kokkos::deep_copy(Kokkos::subview(col_idxs, Kokkos::ALL, Range(1, a.width() + 1)), a.col_idxs);
+    Kokkos::deep_copy(Kokkos::subview(values, Range(n, n + stored), Kokkos::ALL),
+                      Kokkos::subview(a.values, Range(0, stored), Kokkos::ALL));
+    matrix = {a.num_rows, col_idxs, values, a.nnz};
+  }
+  MultiVector<int, Space> col_idxs;
+  MultiVector<double, Space> values;
+  BatchedEll<double, Space> matrix;
+};
+
 /// The solution of each format is that of the CSR batch of the format's pattern.
 template <class Space>
 void expect_same_solutions(const std::vector<HostMatrix<double>>& systems, BatchedMethod method,
@@ -169,6 +189,7 @@ void expect_same_solutions(const std::vector<HostMatrix<double>>& systems, Batch
     return DeviceBatch<double, Space>(wider);
   };
   expect_alike(ell.matrix, batch.matrix);
+  expect_alike(PaddedEll<Space>(ell.matrix).matrix, batch.matrix);
   expect_alike(banded.matrix, of_band(banded.matrix.lower, banded.matrix.upper).matrix);
   expect_alike(dense.matrix, of_band(n, n).matrix);
 }
