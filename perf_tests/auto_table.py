@@ -98,7 +98,7 @@ def ratio_of(row):
     return row["auto"]["seconds"] / best[1]["seconds"] if best and row["auto"].get("converged") else None
 
 
-def table(results):
+def table(results, note):
     ratios = sorted(ratio for ratio in map(ratio_of, results.values()) if ratio is not None)
     lost = [name for name, row in results.items() if best_of(row) and not row["auto"].get("converged")]
     neither = [name for name, row in results.items() if not best_of(row) and not row["auto"].get("converged")]
@@ -108,7 +108,8 @@ def table(results):
     yield (f"By `perf_tests/auto_table.py`: {machine.get('backend')}, {machine.get('threads')} thread(s), setup and solve in seconds. {len(results)} matrices; "
            f"auto's time over that of the best method of its list: {statistics.median(ratios):.2f} in the median, at most 1.5 on "
            f"{sum(ratio <= 1.5 for ratio in ratios)}, at most 2 on {sum(ratio <= 2 for ratio in ratios)} of {len(ratios)}. Not solved by auto, but by one of the "
-           f"list: {', '.join(lost) or 'none'}; by neither: {', '.join(neither) or 'none'}.")
+           f"list: {', '.join(lost) or 'none'}; by neither: {', '.join(neither) or 'none'}."
+           + (f" {note}" if note else ""))
     yield ""
     rows = []
     for name, row in results.items():
@@ -132,11 +133,12 @@ def main():
     run.add_argument("--threads", type=int, default=0, help="of OpenMP; 0: the command's default")
     run.add_argument("--rtol", default="1e-6")
     add_render(commands)
+    commands.choices["render"].add_argument("--note", default="", help="a sentence on the matrices")
     arguments = parser.parse_args()
     if arguments.command == "measure":
         measure(arguments)
     else:
-        Path(arguments.out).write_text("\n".join(table(load(arguments.source))), encoding="utf-8")
+        Path(arguments.out).write_text("\n".join(table(load(arguments.source), arguments.note)), encoding="utf-8")
 
 
 if __name__ == "__main__":
