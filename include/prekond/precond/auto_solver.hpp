@@ -37,9 +37,8 @@ struct Candidate {
   }
 };
 
-/// The candidates for a matrix, by rules on what one pass over it finds (`facts`), the first to be tried
-/// first. They depend on whether the setup is on a device, where triangular solves are expensive.
-/// `is_complex`: fewer methods.
+/// The candidates for a matrix, by rules on the facts that one pass over it finds. They depend on whether the
+/// setup is on a device, where triangular solves are expensive. `is_complex`: fewer methods.
 std::vector<Candidate> candidates_for(const MatrixStatistics& facts, bool on_device, bool is_complex);
 
 /// Iterations until the norm is `target`, from the mean rate of the last half of `norms`; infinity where they
@@ -49,10 +48,9 @@ double iterations_left(const std::vector<double>& norms, double target);
 /// Solves A x = b with methods of its own choice.
 ///
 /// It begins with the candidate that is expected to be done first, and looks at the residual from time to
-/// time: where the work left by its rate exceeds that of another candidate by half, that one goes on from the
-/// x reached. A candidate whose setup fails, that breaks down or that stagnates is out. So the work is, for
-/// rates that hold, at most some two times that of the best candidate. All decisions follow from modelled
-/// work and residuals, none from times: the same input gives the same bits.
+/// time: where the work left by its rate exceeds that of another candidate by a quarter, that one goes on
+/// from the x reached. A candidate whose setup fails, that breaks down or that stagnates is out. All
+/// decisions follow from modelled work and residuals, none from times: the same input gives the same bits.
 ///
 /// A further solve with the same A begins with the method that solved the last system, which stays set up,
 /// and all that was learnt.
@@ -72,6 +70,8 @@ class AutoSolver {
   AutoSolver(const Space& space, const MatrixSource<Scalar, Space>& a);
   /// With candidates and setups of the caller's. `nnz` and `num_rows`, of A: the unit of work.
   AutoSolver(std::vector<Candidate> candidates, std::int64_t num_rows, std::int64_t nnz, Setup setup);
+  AutoSolver(const AutoSolver&) = delete;
+  AutoSolver& operator=(const AutoSolver&) = delete;
 
   void set_listener(const Listener& listener) { m_listener = listener; }
 
@@ -106,9 +106,8 @@ class AutoSolver {
   std::size_t m_chosen = 0;
   const Candidate* m_ready = nullptr;  ///< the one that is set up
   const Applied* m_applied = nullptr;  ///< its preconditioner
-
-  double m_by_jacobi = 0,
-         m_by_others = 0;  ///< iterations with Jacobi, by its attempts and by those of others
+  double m_by_jacobi = 0;              ///< iterations that Jacobi takes, by its own attempts
+  double m_by_others = 0;              ///< the same by the attempts of others
 };
 
 }  // namespace prekond

@@ -77,7 +77,7 @@ struct AutoSolver<Scalar, Space>::Attempt {
   double norm_b;
   StoppingOptions stopping;
   double expected;  ///< iterations, before it began
-  double spent;     ///< work of the setup, and then of the iterations too
+  double spent;     ///< work of the setup
   std::vector<double> norms = {};
   std::int64_t next_look = first_look;
   bool was_left = false;
