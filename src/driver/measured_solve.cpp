@@ -180,6 +180,7 @@ class Run {
     const Settings& settings = m_context.settings;
     const std::vector<std::vector<double>> before = {m_symbolic, m_numeric, m_setups};
     m_symbolic = m_numeric = m_setups = {};
+    const FencedTimer timer(m_context.processes);  // the pass over A for its facts counts
     AutoSolver<Scalar, Space> chooser(
         candidates_of(settings, statistics<Scalar, Space>(m_space, m_problem.rows), is_complex<Scalar>),
         m_problem.rows.num_rows, static_cast<std::int64_t>(m_problem.rows.nnz()),
@@ -191,7 +192,6 @@ class Run {
         });
     chooser.set_listener([this](const std::string& text) { m_context.progress.note(text); });
     m_outcome.history.clear();
-    const FencedTimer timer(m_context.processes);
     set_initial_vector();
     {
       const Interrupts::Deferred deferred;

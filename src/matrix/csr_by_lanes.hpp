@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// The two products by rows that others are compared with on devices: a lane a row ("scalar"), and a fixed
-/// number of lanes a row ("vector"), whatever the lengths of the rows.
+/// Two products by rows for devices, as baselines for the others: one lane for each row ("scalar"), and a
+/// fixed number of lanes for each row ("vector"), which does not depend on its length.
 #include <prekond/matrix/spmv.hpp>
 #include "core/lane_group.hpp"
 #include "matrix/product_teams.hpp"

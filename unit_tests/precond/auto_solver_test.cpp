@@ -80,6 +80,13 @@ class AutoSolverTest : public ::testing::Test {
       return kept->get();
     };
   }
+
+  /// One that has these candidates and notes in `names` what it sets up.
+  static AutoSolver<double, Space> chooser_of(const std::vector<Candidate>& candidates, const System& system,
+                                              std::vector<std::string>& names) {
+    return AutoSolver<double, Space>(candidates, system.a.num_rows, static_cast<std::int64_t>(system.a.nnz()),
+                                     setup_of(system, names));
+  }
 };
 TYPED_TEST_SUITE(AutoSolverTest, TestSpaces, SpaceNames);
 
@@ -227,9 +234,9 @@ TYPED_TEST(AutoSolverTest, TheForecastOfOneMethodRaisesWhatIsExpectedOfOthers) {
   System system("poisson2d:60");
   std::vector<std::string> names;
   // The second would take 10 iterations if the first took 100; the first takes more.
-  AutoSolver<double, TypeParam> chooser(
+  auto chooser = TestFixture::chooser_of(
       {TestFixture::candidate("jacobi", "cg", 1, 1, 1), TestFixture::candidate("ic0", "cg", 1e6, 1, 0.1)},
-      system.a.num_rows, static_cast<std::int64_t>(system.a.nnz()), TestFixture::setup_of(system, names));
+      system, names);
   EXPECT_TRUE(TestFixture::solve(system, chooser, stop_at(1e-10, 2000)).converged);
   EXPECT_GT(chooser.candidates()[1].iterations, 10);
 }
@@ -239,9 +246,9 @@ TYPED_TEST(AutoSolverTest, AMethodThatIsExpectedToBeSlowHasItsTime) {
   System system("poisson2d:60");
   std::vector<std::string> names;
   // 100 iterations are expected of the first: half of them are done before it is left.
-  AutoSolver<double, TypeParam> chooser(
+  auto chooser = TestFixture::chooser_of(
       {TestFixture::candidate("jacobi", "cg", 1, 1, 1), TestFixture::candidate("ic0", "cg", 120, 1, 0.01)},
-      system.a.num_rows, static_cast<std::int64_t>(system.a.nnz()), TestFixture::setup_of(system, names));
+      system, names);
   EXPECT_TRUE(TestFixture::solve(system, chooser, stop_at(1e-10, 2000)).converged);
   EXPECT_EQ(names.back(), "ic0");
   EXPECT_GE(std::stoi(chooser.candidates()[0].outcome.substr(11)), 50);
@@ -253,9 +260,9 @@ TYPED_TEST(AutoSolverTest, TheLimitIsOfAllAttempts) {
   using System = typename TestFixture::System;
   System system("poisson2d:60");
   std::vector<std::string> names;
-  AutoSolver<double, TypeParam> chooser(
+  auto chooser = TestFixture::chooser_of(
       {TestFixture::candidate("jacobi", "cg", 1, 1, 1), TestFixture::candidate("ic0", "cg", 120, 1, 0.01)},
-      system.a.num_rows, static_cast<std::int64_t>(system.a.nnz()), TestFixture::setup_of(system, names));
+      system, names);
   const SolveResult result = TestFixture::solve(system, chooser, stop_at(1e-14, 60));
   EXPECT_EQ(names.back(), "ic0");
   EXPECT_EQ(result.iterations, 60);
@@ -314,9 +321,9 @@ TYPED_TEST(AutoSolverTest, GoesOnFromTheVectorReachedWhereAnotherMethodIsExpecte
   using System = typename TestFixture::System;
   System system("poisson2d:60");
   std::vector<std::string> names;
-  AutoSolver<double, TypeParam> chooser(
+  auto chooser = TestFixture::chooser_of(
       {TestFixture::candidate("jacobi", "cg", 1, 1, 1), TestFixture::candidate("ic0", "cg", 150, 1, 0.3)},
-      system.a.num_rows, static_cast<std::int64_t>(system.a.nnz()), TestFixture::setup_of(system, names));
+      system, names);
   std::vector<double> norms;
   const SolveResult result = TestFixture::solve(
       system, chooser, stop_at(1e-10, 2000),
@@ -337,9 +344,9 @@ TYPED_TEST(AutoSolverTest, StaysWhereTheOtherIsExpectedToTakeLonger) {
   using System = typename TestFixture::System;
   System system("poisson2d:20");
   std::vector<std::string> names;
-  AutoSolver<double, TypeParam> chooser(
+  auto chooser = TestFixture::chooser_of(
       {TestFixture::candidate("jacobi", "cg", 1, 1, 1), TestFixture::candidate("ic0", "cg", 1e4, 1, 0.3)},
-      system.a.num_rows, static_cast<std::int64_t>(system.a.nnz()), TestFixture::setup_of(system, names));
+      system, names);
   EXPECT_TRUE(TestFixture::solve(system, chooser, stop_at(1e-10, 2000)).converged);
   EXPECT_EQ(names, std::vector<std::string>{"jacobi"});
 }
@@ -348,9 +355,9 @@ TYPED_TEST(AutoSolverTest, ASetupThatFailsIsOut) {
   using System = typename TestFixture::System;
   System system("poisson2d:20");
   std::vector<std::string> names, told;
-  AutoSolver<double, TypeParam> chooser(
+  auto chooser = TestFixture::chooser_of(
       {TestFixture::candidate("refused", "cg", 0, 1, 0.1), TestFixture::candidate("jacobi", "cg", 1, 1, 1)},
-      system.a.num_rows, static_cast<std::int64_t>(system.a.nnz()), TestFixture::setup_of(system, names));
+      system, names);
   chooser.set_listener([&](const std::string& text) { told.push_back(text); });
   EXPECT_TRUE(TestFixture::solve(system, chooser, stop_at(1e-8, 2000)).converged);
   EXPECT_EQ(names, (std::vector<std::string>{"refused", "jacobi"}));
@@ -362,9 +369,7 @@ TYPED_TEST(AutoSolverTest, WithoutAnyMethodThereIsAnError) {
   using System = typename TestFixture::System;
   System system("poisson2d:20");
   std::vector<std::string> names;
-  AutoSolver<double, TypeParam> chooser({TestFixture::candidate("refused", "cg", 0, 1, 0.1)},
-                                        system.a.num_rows, static_cast<std::int64_t>(system.a.nnz()),
-                                        TestFixture::setup_of(system, names));
+  auto chooser = TestFixture::chooser_of({TestFixture::candidate("refused", "cg", 0, 1, 0.1)}, system, names);
   EXPECT_THAT(message_of<InputError>([&] { TestFixture::solve(system, chooser, stop_at(1e-8, 2000)); }),
               HasSubstr("refused with cg: no such thing"));
 }
@@ -373,9 +378,9 @@ TYPED_TEST(AutoSolverTest, AFurtherSolveBeginsWithTheMethodThatSolved) {
   using System = typename TestFixture::System;
   System system("poisson2d:60");
   std::vector<std::string> names;
-  AutoSolver<double, TypeParam> chooser(
+  auto chooser = TestFixture::chooser_of(
       {TestFixture::candidate("jacobi", "cg", 1, 1, 1), TestFixture::candidate("ic0", "cg", 150, 1, 0.3)},
-      system.a.num_rows, static_cast<std::int64_t>(system.a.nnz()), TestFixture::setup_of(system, names));
+      system, names);
   EXPECT_TRUE(TestFixture::solve(system, chooser, stop_at(1e-10, 2000)).converged);
   ASSERT_EQ(names, (std::vector<std::string>{"jacobi", "ic0"}));
   Kokkos::deep_copy(system.x, 0.0);
@@ -400,9 +405,9 @@ TYPED_TEST(AutoSolverTest, TheCallerEndsAllAttempts) {
   using System = typename TestFixture::System;
   System system("poisson2d:60");
   std::vector<std::string> names;
-  AutoSolver<double, TypeParam> chooser(
+  auto chooser = TestFixture::chooser_of(
       {TestFixture::candidate("jacobi", "cg", 1, 1, 1), TestFixture::candidate("ic0", "cg", 1e4, 1, 0.3)},
-      system.a.num_rows, static_cast<std::int64_t>(system.a.nnz()), TestFixture::setup_of(system, names));
+      system, names);
   StoppingOptions stopping = stop_at(1e-12, 2000);
   const SolveResult result = TestFixture::solve(system, chooser, stopping, [&](std::int64_t k, double) {
     if (k == 7) stopping.max_iters = 7;

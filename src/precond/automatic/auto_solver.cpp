@@ -248,8 +248,8 @@ SolveResult AutoSolver<Scalar, Space>::solve(const Space& space, const Operator<
     if (result.converged || result.iterations >= stopping.max_iters) return result;
   }
   if (m_ready == nullptr && result.iterations == 0)
-    throw InputError("there is no method for this matrix: the last one tried was " + of_method(chosen()) +
-                     ": " + chosen().outcome);
+    throw InputError("no method of the list can be set up for this matrix; " + of_method(chosen()) + ": " +
+                     chosen().outcome);
   return result;
 }
 
