@@ -210,7 +210,12 @@ std::vector<Candidate> candidates_of(const Settings& settings, const MatrixStati
   std::vector<Candidate> found;
   for (Candidate& candidate : candidates_for(facts, !is_host_space<Space>, is_complex)) {
     if (!any_solver) candidate.solver = {settings.solver, settings.solver_options};
-    if (!any_preconditioner) candidate.preconditioner = {settings.precond, settings.precond_options};
+    if (!any_preconditioner) {
+      candidate.preconditioner = {settings.precond, settings.precond_options};
+      if (!candidate.needs_spd) candidate.outcome.clear();  // it was of another preconditioner
+    }
+    // A named method may be one for general matrices, whatever A is.
+    if (!any_solver || !any_preconditioner) candidate.is_out = !candidate.outcome.empty();
     const auto is_same = [&](const Candidate& other) {
       return other.solver.name == candidate.solver.name &&
              other.preconditioner.name == candidate.preconditioner.name &&

@@ -45,6 +45,29 @@ TEST_F(AutoTest, ANamedSolverOrPreconditionerStays) {
   EXPECT_NE(precond["solver"]["name"], "cg");
 }
 
+// cg does not take ilu0, which is not symmetric.
+TEST_F(AutoTest, APreconditionerForGeneralMatricesHasASolverOfADefiniteOneToo) {
+  const Json report =
+      report_of({"solve", "--generate", "poisson2d:30", "--solver", "auto", "--precond", "ilu0"});
+  EXPECT_TRUE(report["solver"]["converged"]);
+  EXPECT_NE(report["solver"]["name"], "cg");
+}
+
+// The first matrix has a positive diagonal, the second a zero on it.
+TEST_F(AutoTest, NamedMethodsTakeIndefiniteMatrices) {
+  write("a.mtx",
+        "%%MatrixMarket matrix coordinate real symmetric\n4 4 7\n1 1 1\n2 1 2\n2 2 1\n3 2 1\n3 3 1\n4 3 "
+        "2\n4 4 1\n");
+  const Json solver = report_of({"solve", "a.mtx", "--precond", "auto", "--solver", "gmres"});
+  EXPECT_TRUE(solver["solver"]["converged"]);
+  EXPECT_EQ(solver["solver"]["name"], "gmres");
+  write("b.mtx", "%%MatrixMarket matrix coordinate real symmetric\n3 3 4\n1 1 2\n2 2 3\n3 1 1\n3 2 1\n");
+  const Json precond = report_of({"solve", "b.mtx", "--precond", "ilu0", "--solver", "auto"});
+  EXPECT_TRUE(precond["solver"]["converged"]);
+  EXPECT_EQ(precond["solver"]["name"], "bicgstab")
+      << "which a zero on the diagonal rules out for Jacobi only";
+}
+
 TEST_F(AutoTest, TakesComplexMatrices) {
   const Json report =
       report_of({"solve", "--generate", "magnetic3d:6", "--precond", "auto", "--solver", "auto"});
