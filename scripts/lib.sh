@@ -26,7 +26,7 @@ readonly STATE=$CACHE/toolchain # lines "key=value", written by setup
 SUITE=openmp # the one that the functions below `setup` work on; setup_suite chooses
 ARCH=''      # what the suite openmp is compiled for, ARCH or ARCH+TUNE (PREKOND_ARCH, -mtune); empty: this machine
 CONTRACT=''  # with that, -ffp-contract of its compilation: off or fast
-SANITIZE=''  # not empty: a build with sanitizers that counts the lines that run (scripts/test sanitize)
+CHECK=''     # sanitize: a build with sanitizers; coverage: one that counts the lines that run (scripts/test)
 INSTALL=''   # not empty: a build without tests, for scripts/install
 FUZZER=''    # not empty: a build by clang for libFuzzer, with sanitizers (scripts/fuzz)
 TIMES=''     # not empty: compilers are timed (scripts/build --times), and ccache is left out
@@ -483,10 +483,13 @@ setup_peers() {
   with_lock "$ROOT.lock" add_packages "$ROOT" peers "${PEER_PACKAGES[@]}" && check_root "$ROOT"
 }
 
-# setup_sanitize: like setup, for the build with sanitizers, with gcovr for the report of its coverage.
-setup_sanitize() {
+# setup_sanitize: like setup, for the build with sanitizers.
+setup_sanitize() { setup && CHECK=sanitize; }
+
+# setup_coverage: like setup, for the build that counts lines, with gcovr for its report.
+setup_coverage() {
   setup || return 1
-  SANITIZE=1
+  CHECK=coverage
   [[ $MODE == root ]] || { have gcovr || say "no gcovr here: coverage is not reported" && return 0; }
   with_lock "$ROOT.lock" add_packages "$ROOT" coverage "${COVERAGE_PACKAGES[@]}" && check_root "$ROOT"
 }
@@ -514,7 +517,7 @@ setup_trilinos() {
   SUITE=trilinos MODE=root ROOT=$root PERF_TESTS=OFF
 }
 
-# setup_suite openmp|trilinos|sanitize
+# setup_suite openmp|trilinos|sanitize|coverage
 setup_suite() {
   case $1 in
     openmp) setup ;;
@@ -531,8 +534,8 @@ build_folder() {
     echo "$SOURCE_DIR/build/times/$SUITE"
   elif [[ -n $INSTALL ]]; then
     echo "$SOURCE_DIR/build/install"
-  elif [[ -n $SANITIZE ]]; then
-    echo "$SOURCE_DIR/build/sanitize"
+  elif [[ -n $CHECK ]]; then
+    echo "$SOURCE_DIR/build/$CHECK"
   elif [[ -n $FUZZER ]]; then
     echo "$SOURCE_DIR/build/fuzz"
   elif [[ -n $ARCH ]]; then
@@ -577,9 +580,9 @@ configure() {
   if [[ -n $ARCH ]]; then
     args+=("-DPREKOND_ARCH=${ARCH%+*}" "-DCMAKE_CXX_FLAGS=-ffp-contract=$CONTRACT")
     [[ $ARCH != *+* ]] || args[-1]+=" -mtune=${ARCH#*+}"
-  elif [[ -n $SANITIZE ]]; then
-    args+=(-DCMAKE_BUILD_TYPE=Sanitize -DCMAKE_CXX_FLAGS_SANITIZE=-O1 -DPREKOND_ENABLE_PERF_TESTS=OFF
-      -DPREKOND_ENABLE_SANITIZERS=ON -DPREKOND_ENABLE_COVERAGE=ON)
+  elif [[ -n $CHECK ]]; then
+    args+=(-DCMAKE_BUILD_TYPE=Check -DCMAKE_CXX_FLAGS_CHECK=-O1 -DPREKOND_ENABLE_PERF_TESTS=OFF)
+    [[ $CHECK == coverage ]] && args+=(-DPREKOND_ENABLE_COVERAGE=ON) || args+=(-DPREKOND_ENABLE_SANITIZERS=ON)
   elif [[ -n $FUZZER ]]; then
     args+=(-DCMAKE_CXX_COMPILER=clang++ "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG" -DPREKOND_FUZZER=ON
       -DPREKOND_ENABLE_SANITIZERS=ON -DPREKOND_ENABLE_NATIVE=ON)
