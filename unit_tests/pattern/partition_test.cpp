@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "pattern/partition/host_partition.hpp"
+#include "pattern/partition/merge_runs.hpp"
 #include "testing/general_matrices.hpp"
 #include "testing/host_graph.hpp"
 #include "testing/spaces.hpp"
@@ -364,6 +365,27 @@ TYPED_TEST(PartitionTest, SupervariablesOfAwkwardPatterns) {
   const auto found = partition_supervariables<TypeParam>(
       space, CsrGraphView<TypeParam>(to_device<TypeParam>(sparse(dense))), 5);
   EXPECT_EQ(to_vector(found.ptrs), (std::vector<int>{0, 5, 10}));
+}
+
+TYPED_TEST(PartitionTest, RunsAreMergedOneAfterTheOther) {
+  const TypeParam space;
+  for (const int runs : {0, 1, 2, 7, 64, 1000})
+    for (const int most : {4, 5, 9, 100000}) {
+      std::vector<int> begins{0}, expected{0};
+      for (int k = 0; k < runs; ++k) {
+        const int begin = begins.back(), end = begin + 1 + (k * 7 + k / 5) % 4;
+        if (end - expected.back() > most) expected.push_back(begin);
+        begins.push_back(end);
+      }
+      if (runs > 0) expected.push_back(begins.back());
+      const auto device = to_device<TypeParam>(begins);
+      for (const bool in_order : {true, false})
+        if (!in_order || is_host_space<TypeParam>) {
+          EXPECT_EQ(to_vector(impl::partition::merge_runs<TypeParam>(space, device, most, in_order)),
+                    expected)
+              << runs << " runs, " << most;
+        }
+    }
 }
 
 TYPED_TEST(PartitionTest, TheUsersNumbers) {

@@ -693,11 +693,9 @@ TYPED_TEST(BlockJacobiTest, NotesSayWhatTheHostDid) {
     m->numeric(space, a);
     return m->report().notes.back();
   };
-  for (const std::string partition : {"bisection", "supervariables"})
-    EXPECT_THAT(note({{"partition", partition}}),
-                ::testing::ContainsRegex("; one thread of the host made the partition in [0-9.e-]+ s$"))
-        << partition;
-  for (const std::string partition : {"multilevel", "rows"})
+  EXPECT_THAT(note({{"partition", std::string("bisection")}}),
+              ::testing::ContainsRegex("; one thread of the host made the partition in [0-9.e-]+ s$"));
+  for (const std::string partition : {"multilevel", "rows", "supervariables"})
     EXPECT_THAT(note({{"partition", partition}}), ::testing::Not(HasSubstr("host"))) << partition;
 }
 

@@ -89,8 +89,7 @@ Partition<Space> partition_graph(const Space& space, const std::type_identity_t<
 /// has no more than `most`. `unknowns` > 1 says where nodes begin: every block then has whole nodes, where a
 /// node has no more than `most` rows.
 ///
-/// Cost: find_supernodes on the device; the supervariables' beginnings are copied to the host, which puts
-/// them together in one pass.
+/// Cost: find_supernodes, and for n supervariables log2(n) passes over them; on a host one.
 ///
 /// \pre sorted rows, most >= 1
 ///

@@ -93,8 +93,7 @@ struct SchwarzOptions {
 /// each A_d^-1 by a local method. Without overlap both are block Jacobi, M = diag(A_1, ..., A_p).
 ///
 /// The partition is made in `symbolic` from the graph of A + A^T (see partition_graph), or is the user's. One
-/// thread of the host does the work of METIS and of the bisection, for which the graph is copied there once,
-/// merges supervariables in one pass, and extends the subdomains in one pass over the graph's rows in each;
+/// thread of the host does the work of METIS and of the bisection, for which the graph is copied there once;
 /// the report's notes tell its time. The execution space does all other work. A numeric phase takes A's
 /// values by a map that `symbolic` made, and so needs the same pattern.
 ///

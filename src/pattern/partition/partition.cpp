@@ -6,6 +6,7 @@
 
 #include "core/instantiate.hpp"
 #include "pattern/partition/host_partition.hpp"
+#include "pattern/partition/merge_runs.hpp"
 #include "pattern/partition/partition_by_multilevel.hpp"
 #include "pattern/sorted_rows.hpp"
 
@@ -27,16 +28,6 @@ Vector<T, Space> to_space(const Space& space, const char* label, const std::vect
       Kokkos::View<const T*, Kokkos::LayoutLeft, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(
           from.data(), from.size()));
   space.fence("prekond::partition::copy");  // `from` goes away
-  return to;
-}
-
-template <class T, class View>
-std::vector<T> to_host_vector(const View& from) {
-  std::vector<T> to(from.extent(0));
-  Kokkos::deep_copy(
-      Kokkos::View<T*, Kokkos::LayoutLeft, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(
-          to.data(), to.size()),
-      from);
   return to;
 }
 
@@ -238,22 +229,8 @@ Partition<Space> partition_supervariables(const Space& space,
   const bool by_nodes = unknowns > 1 && unknowns <= most && pattern.num_rows % unknowns == 0;
   const auto pieces = by_nodes ? uniform_supernodes<Space>(space, pattern.num_rows, unknowns)
                                : find_supernodes<Space>(space, pattern, 1.0, most);
-  space.fence("prekond::partition::copy");
-  const Kokkos::Timer timer;
-  const std::vector<int> begins = to_host_vector<int>(pieces.begins);
-  std::vector<int> ptrs{0};
-  int largest = 0;
-  for (std::size_t k = 1; k < begins.size(); ++k) {
-    const bool ends = k + 1 == begins.size() || begins[k + 1] - ptrs.back() > most;
-    if (!ends) continue;
-    largest = std::max(largest, begins[k] - ptrs.back());
-    ptrs.push_back(begins[k]);
-  }
-  const auto on_device = to_space<Space>(space, "prekond::partition::ptrs", ptrs);
-  const double seconds = timer.seconds();
-  auto result = consecutive(space, pattern.num_rows, on_device, largest);
-  result.host_seconds = seconds;
-  return result;
+  const auto ptrs = impl::partition::merge_runs<Space>(space, pieces.begins, most);
+  return consecutive(space, pattern.num_rows, ptrs, largest_part<Space>(space, ptrs));
 }
 
 template <class Space>
