@@ -6,6 +6,8 @@
 #include "pattern/partition/pieces.hpp"
 #include "pattern/sorted_rows.hpp"
 
+#include <utility>
+
 namespace prekond::impl::partition {
 
 /// The place of the first vertex of a component in the high half, and the distance from where its search
@@ -216,80 +218,101 @@ struct NumberHalves {
   }
 };
 
+/// Cuts of all pieces, again and again, with the same memory.
 template <class Space>
-void search(const Space& space, const CsrGraphView<Space>& graph, const Pieces<Space>& pieces,
-            const Vector<int, Space>& piece, const Vector<Word, Space>& words) {
-  const auto changes = allocate<Vector<int, Space>>(space, "prekond::partition::changes", 1);
-  for (int changed = 1; changed != 0;) {
-    set_zero(space, changes);
-    for (int k = 0; k < 2; ++k)  // a wait is as long as a sweep
-      Kokkos::parallel_for("prekond::partition::sweep",
-                           RowTeams<Space>::policy(space, graph.num_rows, graph.nnz()),
-                           Sweep<Space>{graph, piece, pieces.parts, words, changes});
-    Kokkos::deep_copy(space, changed, Kokkos::subview(changes, 0));
-    space.fence("prekond::partition::swept");
+class Bisection {
+ public:
+  Bisection(const Space& space, const Pieces<Space>& pieces)
+      : m_words(allocate<Vector<Word, Space>>(space, "prekond::partition::words", pieces.num_rows)),
+        m_farthest(allocate<Vector<Word, Space>>(space, "prekond::partition::farthest", pieces.num_rows)),
+        m_keys(allocate<Vector<std::uint64_t, Space>>(space, "prekond::partition::keys", pieces.num_rows)),
+        m_size(allocate<Vector<int, Space>>(space, "prekond::partition::size", pieces.num_rows)),
+        m_order(allocate<Vector<int, Space>>(space, "prekond::partition::order", pieces.num_rows)),
+        m_changes(allocate<Vector<int, Space>>(space, "prekond::partition::changes", 1)),
+        m_of_pieces(
+            allocate<MultiVector<int, Space>>(space, "prekond::partition::cuts", pieces.num_parts, 4)) {}
+
+  /// Cuts each piece of two parts or more that has two vertices or more, see CutPiece. \returns how many
+  std::int64_t cut(const Space& space, const WeightedGraph<Space>& level, bool is_finest,
+                   Pieces<Space>& pieces, const Vector<int, Space>& piece) const {
+    const std::int64_t n = level.size();
+    order_by_distance(space, level.graph, pieces, piece);
+    const auto order = part_of(m_order, n);
+    const auto before =
+        scan_row_lengths(space, "prekond::partition::weights", n, WeightInOrder<Space>{order, level.weight})
+            .first;
+    set_zero(space, m_of_pieces);
+    const auto begins = of_pieces(0), ends = of_pieces(1), cuts = of_pieces(2), left_weight = of_pieces(3);
+    const Rows<Space> all_pieces(space, 0, pieces.num_parts), all(space, 0, n);
+    Kokkos::parallel_for("prekond::partition::find_pieces", all,
+                         FindPieces<Space>{order, piece, begins, ends});
+    std::int64_t count = 0;
+    Kokkos::parallel_reduce(
+        "prekond::partition::cut_piece", all_pieces,
+        CutPiece<Space>{pieces.bounds(), is_finest, pieces.parts, before, begins, ends, cuts, left_weight},
+        count);
+    Kokkos::parallel_for("prekond::partition::move_after_cut", all,
+                         MoveAfterCut<Space>{order, cuts, pieces.parts, piece});
+    Kokkos::parallel_for("prekond::partition::number_halves", all_pieces,
+                         NumberHalves<Space>{cuts, left_weight, pieces.parts, pieces.weight});
+    pieces.count += count;
+    return count;
   }
-}
 
-/// The vertices piece by piece, in each in the order of a search from the vertex that is farthest from the
-/// first.
-template <class Space>
-Vector<int, Space> order_by_distance(const Space& space, const CsrGraphView<Space>& graph,
-                                     const Pieces<Space>& pieces, const Vector<int, Space>& piece) {
-  const std::int64_t n = graph.num_rows;
-  const Rows<Space> all(space, 0, n);
-  const auto keys = allocate<Vector<std::uint64_t, Space>>(space, "prekond::partition::keys", n);
-  Kokkos::parallel_for("prekond::partition::key_of_piece", all, KeyOfPiece<Space>{piece, keys});
-  const auto first = sorted_rows<Space>(space, keys);
-  const auto words = allocate<Vector<Word, Space>>(space, "prekond::partition::words", n);
-  Kokkos::parallel_for("prekond::partition::begin_search", all, BeginSearch<Space>{first, words});
-  search<Space>(space, graph, pieces, piece, words);
-  const auto farthest = allocate_zero<Vector<Word, Space>>(space, "prekond::partition::farthest", n);
-  Kokkos::parallel_for("prekond::partition::find_farthest", all, FindFarthest<Space>{first, words, farthest});
-  const auto size = allocate_zero<Vector<int, Space>>(space, "prekond::partition::size", n);
-  Kokkos::parallel_for("prekond::partition::restart_search", all,
-                       RestartSearch<Space>{first, farthest, words, size});
-  search<Space>(space, graph, pieces, piece, words);
-  const auto ptrs =
-      scan_row_lengths(space, "prekond::partition::components", n, VectorView<const int, Space>(size)).first;
-  Kokkos::parallel_for("prekond::partition::key_of_distance", all,
-                       KeyOfDistance<Space>{first, words, ptrs, keys});
-  const auto places = sorted_rows<Space>(space, keys);
-  const auto order = allocate<Vector<int, Space>>(space, "prekond::partition::order", n);
-  Kokkos::parallel_for("prekond::partition::reorder", all, Reorder<Space>{places, first, order});
-  space.fence("prekond::partition::ordered");  // the lists go away
-  return order;
-}
+ private:
+  /// The vertices piece by piece, in each in the order of a search from the vertex that is farthest from the
+  /// first.
+  void order_by_distance(const Space& space, const CsrGraphView<Space>& graph, const Pieces<Space>& pieces,
+                         const Vector<int, Space>& piece) const {
+    const std::int64_t n = graph.num_rows;
+    const Rows<Space> all(space, 0, n);
+    const auto keys = part_of(m_keys, n);
+    Kokkos::parallel_for("prekond::partition::key_of_piece", all, KeyOfPiece<Space>{piece, keys});
+    const auto first = sorted_rows<Space>(space, keys);
+    Kokkos::parallel_for("prekond::partition::begin_search", all, BeginSearch<Space>{first, m_words});
+    search(space, graph, pieces, piece);
+    set_zero(space, part_of(m_farthest, n));
+    Kokkos::parallel_for("prekond::partition::find_farthest", all,
+                         FindFarthest<Space>{first, m_words, m_farthest});
+    set_zero(space, part_of(m_size, n));
+    Kokkos::parallel_for("prekond::partition::restart_search", all,
+                         RestartSearch<Space>{first, m_farthest, m_words, m_size});
+    search(space, graph, pieces, piece);
+    const auto ptrs =
+        scan_row_lengths(space, "prekond::partition::components", n, VectorView<const int, Space>(m_size))
+            .first;
+    Kokkos::parallel_for("prekond::partition::key_of_distance", all,
+                         KeyOfDistance<Space>{first, m_words, ptrs, keys});
+    const auto places = sorted_rows<Space>(space, keys);
+    Kokkos::parallel_for("prekond::partition::reorder", all, Reorder<Space>{places, first, m_order});
+    space.fence("prekond::partition::ordered");  // the lists go away
+  }
 
-/// Cuts each piece of two parts or more that has two vertices or more, see CutPiece. \returns how many
-template <class Space>
-std::int64_t bisect(const Space& space, const WeightedGraph<Space>& level, bool is_finest,
-                    Pieces<Space>& pieces, const Vector<int, Space>& piece) {
-  const std::int64_t n = level.size();
-  const auto order = order_by_distance<Space>(space, level.graph, pieces, piece);
-  const auto before =
-      scan_row_lengths(space, "prekond::partition::weights", n, WeightInOrder<Space>{order, level.weight})
-          .first;
-  const auto of_pieces = [&](const char* label) {
-    return allocate_zero<Vector<int, Space>>(space, label, pieces.num_parts);
-  };
-  const auto begins = of_pieces("prekond::partition::begins"), ends = of_pieces("prekond::partition::ends"),
-             cuts = of_pieces("prekond::partition::cuts"),
-             left_weight = of_pieces("prekond::partition::left_weight");
-  const Rows<Space> all_pieces(space, 0, pieces.num_parts), all(space, 0, n);
-  Kokkos::parallel_for("prekond::partition::find_pieces", all, FindPieces<Space>{order, piece, begins, ends});
-  std::int64_t count = 0;
-  Kokkos::parallel_reduce(
-      "prekond::partition::cut_piece", all_pieces,
-      CutPiece<Space>{pieces.bounds(), is_finest, pieces.parts, before, begins, ends, cuts, left_weight},
-      count);
-  Kokkos::parallel_for("prekond::partition::move_after_cut", all,
-                       MoveAfterCut<Space>{order, cuts, pieces.parts, piece});
-  Kokkos::parallel_for("prekond::partition::number_halves", all_pieces,
-                       NumberHalves<Space>{cuts, left_weight, pieces.parts, pieces.weight});
-  space.fence("prekond::partition::cut");  // the lists go away
-  pieces.count += count;
-  return count;
-}
+  void search(const Space& space, const CsrGraphView<Space>& graph, const Pieces<Space>& pieces,
+              const Vector<int, Space>& piece) const {
+    for (int changed = 1; changed != 0;) {
+      set_zero(space, m_changes);
+      for (int k = 0; k < 2; ++k)  // a wait is as long as a sweep
+        Kokkos::parallel_for("prekond::partition::sweep",
+                             RowTeams<Space>::policy(space, graph.num_rows, graph.nnz()),
+                             Sweep<Space>{graph, piece, pieces.parts, m_words, m_changes});
+      Kokkos::deep_copy(space, changed, Kokkos::subview(m_changes, 0));
+      space.fence("prekond::partition::swept");
+    }
+  }
+
+  template <class T>
+  static Vector<T, Space> part_of(const Vector<T, Space>& whole, std::int64_t n) {
+    return Kokkos::subview(whole, std::pair<std::int64_t, std::int64_t>(0, n));
+  }
+  VectorView<int, Space> of_pieces(std::size_t k) const {
+    return VectorView<int, Space>(m_of_pieces.data() + k * m_of_pieces.stride(1), m_of_pieces.extent(0));
+  }
+
+  Vector<Word, Space> m_words, m_farthest;
+  Vector<std::uint64_t, Space> m_keys;
+  Vector<int, Space> m_size, m_order, m_changes;
+  MultiVector<int, Space> m_of_pieces;
+};
 
 }  // namespace prekond::impl::partition

@@ -29,7 +29,7 @@ std::vector<Coarsened<Space>> coarser_graphs(const Space& space, const WeightedG
   std::vector<Coarsened<Space>> all{{finest, {}}};
   while (all.back().graph.size() > MultilevelTuning::coarsest) {
     auto next = coarsen<Space>(space, all.back().graph, static_cast<int>(all.size()));
-    if (10 * next.graph.size() > 9 * all.back().graph.size()) break;
+    if (next.graph.size() == all.back().graph.size()) break;  // no edges
     all.push_back(std::move(next));
   }
   return all;
@@ -60,12 +60,18 @@ Vector<int, Space> partition_by_multilevel(const Space& space, const CsrGraphVie
   auto piece =
       allocate_zero<Vector<int, Space>>(space, "prekond::partition::piece", graphs.back().graph.size());
   VertexMoves<Space> moves(space, pieces);
+  const Bisection<Space> bisection(space, pieces);
   while (true) {
     const WeightedGraph<Space> level = graphs.back().graph;
     const bool is_finest = graphs.size() == 1;
     const std::int64_t wanted = is_finest ? num_parts : level.size() / MultilevelTuning::vertices;
-    do moves.move(space, level, pieces, piece);
-    while (pieces.count < wanted && bisect<Space>(space, level, is_finest, pieces, piece) > 0);
+    const std::int64_t share = is_finest ? num_parts : std::int64_t(MultilevelTuning::share);
+    moves.move(space, level, pieces, piece);
+    while (pieces.count < wanted) {
+      const std::int64_t cut = bisection.cut(space, level, is_finest, pieces, piece);
+      if (share * cut < pieces.count) break;
+      moves.move(space, level, pieces, piece);
+    }
     if (is_finest) return piece;
     piece = inherited<Space>(space, graphs.back().vertex, piece);
     graphs.pop_back();
