@@ -235,7 +235,8 @@ void Problem<Scalar>::match(const Context& context) {
                          {"rows_moved", found.rows_moved},
                          {"log_product", found.matching.log_product},
                          {"rounds", found.matching.rounds},
-                         {"rows_on_host", found.matching.rows_on_host}});
+                         {"rows_on_host", found.matching.rows_on_host},
+                         {"host_seconds", found.matching.host_seconds}});
 }
 
 template <class Scalar>
@@ -253,6 +254,7 @@ void Problem<Scalar>::put_in_order(const Context& context) {
   const Matrix<Scalar> a = permute_symmetric<Scalar, Space>(space, whole, found);
   space.fence("prekond::driver::ordered");
   order_of["seconds"] = timer.seconds();
+  order_of["host_seconds"] = found.host_seconds;
   order_of["after"] = order_facts(space, a);
   if (is_auto) {
     const std::int64_t before = order_of["before"]["bandwidth"], after = order_of["after"]["bandwidth"];

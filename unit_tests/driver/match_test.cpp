@@ -66,6 +66,7 @@ TEST_F(MatchTest, TheSolutionDoesNotShowIt) {
       EXPECT_EQ(report["match"]["done"], true);
       EXPECT_EQ(report["match"]["rank"], 120);
       EXPECT_EQ(report["match"]["rows_moved"], 120);
+      EXPECT_EQ(report["match"]["host_seconds"] > 0, report["match"]["rows_on_host"] > 0);
       EXPECT_EQ(report["preconditioner"]["breakdowns"]["count"], 0);
       EXPECT_LT(report["solver"]["iterations"].get<int>(), 20);
       const auto y = vector_of("y.mtx");
@@ -368,7 +369,8 @@ TEST_F(MatchTest, ThePreconditionerOfMatchedRowsDoesTheSame) {
         EXPECT_LE(found["solver"]["true_relative_residual"].get<double>(), 1.01e-6);
         EXPECT_EQ(found["match"], (Json{{"name", "none"}}));
         EXPECT_EQ(found["preconditioner"]["breakdowns"]["count"], 0);
-        EXPECT_EQ(found["preconditioner"]["notes"][0], "the matching moved 120 of 120 rows");
+        EXPECT_THAT(found["preconditioner"]["notes"][0].get<std::string>(),
+                    StartsWith("the matching moved 120 of 120 rows"));
         if (order != "rcm") {
           EXPECT_EQ(found["solver"]["iterations"], expected["solver"]["iterations"]);
         }

@@ -32,6 +32,7 @@ struct HostMatching {
   std::int64_t rank = 0;
   double log_product = 0;
   std::int64_t rounds = 0, rows_on_host = 0;
+  bool has_host_seconds = false;
 
   bool operator==(const HostMatching&) const = default;
 };
@@ -46,7 +47,8 @@ HostMatching match(const Space& space, const HostMatrix<Scalar>& matrix, const M
           m.rank,
           m.log_product,
           m.rounds,
-          m.rows_on_host};
+          m.rows_on_host,
+          m.host_seconds > 0};
 }
 
 /// Properties of every matching: a permutation, as many entries of A as it says and their product, scaled
@@ -107,6 +109,7 @@ void check(const HostMatrix<Scalar>& a) {
       expect_consistent(a, m, exact ? 0 : epsilon + 1e-5);
       EXPECT_EQ(m.rank, expected.rank);
       EXPECT_EQ(m.rows_on_host > 0, exact ? a.num_rows > 0 : m.rows_on_host > 0);
+      EXPECT_EQ(m.has_host_seconds, m.rows_on_host > 0);
       const double size = 1 + std::abs(expected.log_product);
       if (expected.rank < a.num_rows) {
         EXPECT_LE(m.log_product, expected.log_product + 1e-10 * size * n);

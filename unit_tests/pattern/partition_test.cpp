@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "pattern/partition/host_partition.hpp"
+#include "pattern/partition/merge_runs.hpp"
+#include "testing/general_matrices.hpp"
 #include "testing/host_graph.hpp"
 #include "testing/spaces.hpp"
 
@@ -85,7 +87,7 @@ CsrGraph<Space> generated_graph(const std::string& spec) {
 
 std::vector<PartitionMethod> methods() {
   std::vector<PartitionMethod> all = {PartitionMethod::automatic, PartitionMethod::bisection,
-                                      PartitionMethod::rows};
+                                      PartitionMethod::multilevel, PartitionMethod::rows};
   if (has_metis()) all.push_back(PartitionMethod::metis);
   return all;
 }
@@ -104,7 +106,7 @@ TYPED_TEST(PartitionTest, EveryRowIsInOnePart) {
         const auto partition = partition_graph<TypeParam>(space, graph, parts, method);
         expect_sound(partition, a.num_rows);
         EXPECT_LE(partition.count(), std::min<std::int64_t>(parts, a.num_rows));
-        if (method == PartitionMethod::rows || method == PartitionMethod::bisection) {
+        if (method != PartitionMethod::automatic && method != PartitionMethod::metis) {
           EXPECT_EQ(partition.count(), std::min<std::int64_t>(parts, a.num_rows));
         }
         const auto edges = count_edges<TypeParam>(space, graph, partition);
@@ -134,7 +136,8 @@ TYPED_TEST(PartitionTest, GridsAreCutAlongShortLines) {
     if (method == PartitionMethod::rows) continue;
     const auto partition = partition_graph<TypeParam>(space, graph, 16, method);
     // Searches find diagonal borders: the bisection cuts more than METIS.
-    const double allowed = method == PartitionMethod::bisection ? 1.8 : 1.3;
+    const bool by_searches = method == PartitionMethod::bisection || method == PartitionMethod::multilevel;
+    const double allowed = by_searches ? 1.8 : 1.3;
     EXPECT_LT((count_edges<TypeParam>(space, graph, partition).cut), 384 * allowed) << int(method);
     EXPECT_LE(partition.largest, 256 * 1.1) << int(method);
   }
@@ -178,6 +181,117 @@ TYPED_TEST(PartitionTest, SmoothingMovesWhatHasMoreNeighboursBeyond) {
     EXPECT_EQ((count_edges<TypeParam>(space, graph, partition).cut), 1);
     EXPECT_EQ(partition.largest, 40 + larger);
   }
+}
+
+/// More than one kind of trouble at once: cliques of 10 vertices, their numbers mixed,
+/// then paths, a star, and vertices without edges.
+HostGraph mixed_graph() {
+  HostGraph rows(3000);
+  const auto join = [&](int i, int j) {
+    rows[i].push_back(j);
+    rows[j].push_back(i);
+  };
+  const auto shuffled = [](int i) { return int(std::int64_t(i) * 1237 % 1000); };
+  for (int i = 0; i < 1000; ++i)
+    for (int j = i + 1; j < 1000 && j / 10 == i / 10; ++j) join(shuffled(i), shuffled(j));
+  for (int i = 1000; i < 1700; ++i)
+    if (i % 70 != 0) join(i, i + 1);
+  for (int i = 1702; i < 2500; ++i) join(1701, i);
+  for (auto& row : rows) std::sort(row.begin(), row.end());
+  return rows;
+}
+
+/// A grid whose vertex 7 is a neighbour of all.
+HostGraph grid_with_dense_row(int width) {
+  HostGraph rows(width * width);
+  const auto join = [&](int i, int j) {
+    rows[i].push_back(j);
+    rows[j].push_back(i);
+  };
+  for (int i = 0; i < width * width; ++i) {
+    if ((i + 1) % width != 0 && i != 7 && i != 6) join(i, i + 1);
+    if (i + width < width * width && i != 7) join(i, i + width);
+    if (i != 7) join(i, 7);
+  }
+  for (auto& row : rows) std::sort(row.begin(), row.end());
+  return rows;
+}
+
+TYPED_TEST(PartitionTest, PartsOfMultilevelAreWithinSixPercent) {
+  const TypeParam space;
+  const auto check = [&](const std::string& name, const CsrGraph<TypeParam>& graph) {
+    const std::int64_t n = graph.num_rows;
+    for (const std::int64_t parts : {std::int64_t(2), std::int64_t(7), n / 64, n / 10, n / 2, n - 1}) {
+      SCOPED_TRACE(name + ", " + std::to_string(parts) + " parts");
+      const auto partition = partition_graph<TypeParam>(space, graph, parts, PartitionMethod::multilevel);
+      expect_sound(partition, n);
+      EXPECT_EQ(partition.count(), parts);
+      EXPECT_EQ(partition.host_seconds, 0);
+      const double mean = double(n) / double(parts);
+      EXPECT_LE(partition.largest, 1.06 * mean + 1);
+      const auto ptrs = to_vector(partition.ptrs);
+      for (std::size_t p = 0; p + 1 < ptrs.size(); ++p) ASSERT_GE(ptrs[p + 1] - ptrs[p], 0.94 * mean - 1);
+    }
+  };
+  for (const char* spec : {"poisson3d:17", "elasticity3d:8", "irregular3d:12", "circuit:40"})
+    check(spec, generated_graph<TypeParam>(spec));
+  check("mixed", graph_of<TypeParam>(mixed_graph(), 3000));
+  check("dense row", graph_of<TypeParam>(grid_with_dense_row(40), 1600));
+  check("no edges", graph_of<TypeParam>(HostGraph(500), 500));
+  check("nonsymmetric", graph_of_matrix<TypeParam>(random_general(700, 0.01, 3)));
+}
+
+/// The share of METIS's edges between parts would need METIS; the sequential bisection is there always.
+TYPED_TEST(PartitionTest, MultilevelCutsFewerEdgesThanTheSequentialBisection) {
+  const TypeParam space;
+  for (const char* spec : {"poisson3d:24", "poisson2d:90", "elasticity3d:12", "irregular3d:18"})
+    for (const std::int64_t size : {64, 512}) {
+      const auto graph = generated_graph<TypeParam>(spec);
+      const auto cut = [&](PartitionMethod method) {
+        return count_edges<TypeParam>(space, graph,
+                                      partition_graph<TypeParam>(space, graph, graph.num_rows / size, method))
+            .cut;
+      };
+      EXPECT_LE(double(cut(PartitionMethod::multilevel)), 1.02 * double(cut(PartitionMethod::bisection)))
+          << spec << ", parts of " << size;
+    }
+}
+
+TYPED_TEST(PartitionTest, MultilevelKeepsComponentsTogether) {
+  const TypeParam space;
+  // 64 cliques of 16 vertices, whose numbers are mixed: parts of 32 are two of them each.
+  HostGraph rows(1024);
+  const auto vertex = [](int i) { return int(std::int64_t(i) * 357 % 1024); };
+  for (int i = 0; i < 1024; ++i)
+    for (int j = i / 16 * 16; j < i / 16 * 16 + 16; ++j)
+      if (j != i) rows[vertex(i)].push_back(vertex(j));
+  for (auto& row : rows) std::sort(row.begin(), row.end());
+  const auto graph = graph_of<TypeParam>(rows, 1024);
+  const auto partition = partition_graph<TypeParam>(space, graph, 32, PartitionMethod::multilevel);
+  EXPECT_EQ((count_edges<TypeParam>(space, graph, partition).cut), 0);
+  // A path is cut once a part, of a length that takes several coarser graphs.
+  const auto path = generated_graph<TypeParam>("tridiagonal:5000");
+  const auto pieces = partition_graph<TypeParam>(space, path, 50, PartitionMethod::multilevel);
+  EXPECT_EQ((count_edges<TypeParam>(space, path, pieces).cut), 49);
+}
+
+TYPED_TEST(PartitionTest, MultilevelHasTheSameBitsOnAnyNumberOfThreads) {
+#ifdef KOKKOS_ENABLE_OPENMP
+  if constexpr (std::is_same_v<TypeParam, Kokkos::OpenMP>) {
+    for (const char* spec : {"poisson3d:19", "irregular3d:12", "circuit:50"}) {
+      const auto graph = generated_graph<TypeParam>(spec);
+      const auto parts_on = [&](int threads) {
+        const TypeParam space(threads);
+        return on_host(
+            partition_graph<TypeParam>(space, graph, graph.num_rows / 40, PartitionMethod::multilevel));
+      };
+      const Parts alone = parts_on(1);
+      for (const int threads : {1, 2, 3, 8}) EXPECT_EQ(parts_on(threads), alone) << spec << ", " << threads;
+    }
+    return;
+  }
+#endif
+  GTEST_SKIP() << "the number of threads is that of a device";
 }
 
 TYPED_TEST(PartitionTest, MetisGivesTheSameWhateverTheRandomNumbersOfTheProgram) {
@@ -251,6 +365,27 @@ TYPED_TEST(PartitionTest, SupervariablesOfAwkwardPatterns) {
   const auto found = partition_supervariables<TypeParam>(
       space, CsrGraphView<TypeParam>(to_device<TypeParam>(sparse(dense))), 5);
   EXPECT_EQ(to_vector(found.ptrs), (std::vector<int>{0, 5, 10}));
+}
+
+TYPED_TEST(PartitionTest, RunsAreMergedOneAfterTheOther) {
+  const TypeParam space;
+  for (const int runs : {0, 1, 2, 7, 64, 1000})
+    for (const int most : {4, 5, 9, 100000}) {
+      std::vector<int> begins{0}, expected{0};
+      for (int k = 0; k < runs; ++k) {
+        const int begin = begins.back(), end = begin + 1 + (k * 7 + k / 5) % 4;
+        if (end - expected.back() > most) expected.push_back(begin);
+        begins.push_back(end);
+      }
+      if (runs > 0) expected.push_back(begins.back());
+      const auto device = to_device<TypeParam>(begins);
+      for (const bool in_order : {true, false})
+        if (!in_order || is_host_space<TypeParam>) {
+          EXPECT_EQ(to_vector(impl::partition::merge_runs<TypeParam>(space, device, most, in_order)),
+                    expected)
+              << runs << " runs, " << most;
+        }
+    }
 }
 
 TYPED_TEST(PartitionTest, TheUsersNumbers) {

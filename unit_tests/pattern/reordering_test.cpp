@@ -91,6 +91,7 @@ TYPED_TEST(ReorderingTest, ALongChainIsLeftToTheHost) {
     const ToolEvents events;
     const auto ordering = reordering::reverse_cuthill_mckee<TypeParam>(TypeParam(), chain, search);
     expect_ordering(ordering, 3000);
+    EXPECT_EQ(ordering.host_seconds > 0, search != Search::by_levels);
     return events.kernels().size();
   };
   EXPECT_GT(launches(Search::by_levels), 4 * 2 * 3000u);
@@ -195,6 +196,16 @@ TYPED_TEST(ReorderingTest, NestedDissectionMakesLittleFill) {
       message_of<OptionError>([&] { make(TypeParam(), {}); }),
       "nested dissection needs METIS, which this build does not have; install it (Debian: libmetis-dev) and "
       "configure once more, or take another order");
+}
+
+TYPED_TEST(ReorderingTest, OrdersTellTheSecondsOfTheHost) {
+  const TypeParam space;
+  const auto a = generate<double, TypeParam>(space, "poisson3d:12");
+  if (has_minimum_degree()) EXPECT_GT(minimum_degree<TypeParam>(space, a).host_seconds, 0);
+  if (has_nested_dissection()) EXPECT_GT(nested_dissection<TypeParam>(space, a).host_seconds, 0);
+  EXPECT_EQ(random_order<TypeParam>(space, a.num_rows).host_seconds, 0);
+  const auto by_levels = reordering::reverse_cuthill_mckee<TypeParam>(space, a, Search::by_levels);
+  EXPECT_EQ(by_levels.host_seconds, 0);
 }
 
 TYPED_TEST(ReorderingTest, EveryKernelAndViewIsLabelled) {

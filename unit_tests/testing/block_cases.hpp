@@ -164,6 +164,6 @@ void check_block_jacobi(const HostMatrix<double>& matrix, const OptionMap& optio
   }
 }
 
-inline const std::vector<std::string> partitions = {"auto", "bisection", "rows"};
+inline const std::vector<std::string> partitions = {"auto", "bisection", "multilevel", "rows"};
 
 }  // namespace prekond::testing

@@ -34,6 +34,7 @@ struct Matching {
   double log_product = 0;              ///< sum of log |a_i,c(i)| over these rows
   std::int64_t rounds = 0;             ///< of the auction
   std::int64_t rows_on_host = 0;       ///< rows that the auction left, or all, to augmenting paths
+  double host_seconds = 0;             ///< of these paths, on one thread of the host, with the copies
 };
 
 /// The permutation that makes the product of |a_i,c(i)| as large as possible, and the scaling that the dual
@@ -51,12 +52,12 @@ struct Matching {
 /// `auction`: every row without a column bids for that of least cost and price; a column takes the highest
 /// bid, of equal ones the smallest row, and its price rises to it. Epsilon falls in steps, the prices stay.
 /// Three kernels a round, a wait every eighth. A matrix of smaller structural rank has no end of bids: where
-/// the rows without a column are no fewer after 64 rounds, augmenting paths go on from the prices, on the
-/// host, and find the rest with the same bounds: the product is at least exp(-n epsilon) times the largest,
-/// scaled entries are at most exp(epsilon). Costs and prices are integers, in units of 2^-20, and both bounds
-/// hold but for 1e-5. At the end the prices fall to the least ones that go with the matching, so that other
-/// entries of the scaled matrix are as small as they can be with columns as they are (Bellman and Ford, at
-/// most 1000 sweeps over the entries; where that does not do the prices stay).
+/// the rows without a column are no fewer after n / 128 rounds, and at least 64, augmenting paths go
+/// on from the prices, on the host, and find the rest with the same bounds: the product is at least exp(-n
+/// epsilon) times the largest, scaled entries are at most exp(epsilon). Costs and prices are integers, in
+/// units of 2^-20, and both bounds hold but for 1e-5. At the end the prices fall to the least ones that go
+/// with the matching, so that other entries of the scaled matrix are as small as they can be with columns as
+/// they are (Bellman and Ford, at most 1000 sweeps over the entries; where that does not do the prices stay).
 ///
 /// Where the structural rank is smaller than num_rows the matching has as many rows as any; the product is
 /// not the largest of those. The other rows get the other columns, both in ascending order. A row without a

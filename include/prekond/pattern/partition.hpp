@@ -13,19 +13,18 @@ namespace prekond {
 
 /// How rows are put into parts.
 enum class PartitionMethod {
-  automatic,      ///< METIS where the build has it, else bisection
+  automatic,      ///< multilevel on a device; on a host METIS where the build has it, else bisection
   metis,          ///< METIS's k-way partition
   bisection,      ///< recursive bisection by breadth-first search
+  multilevel,     ///< bisection of coarser graphs first, on the execution space
   rows,           ///< consecutive rows, as many in each part
   supervariables  ///< consecutive rows with the same pattern
 };
 
 inline std::vector<std::pair<std::string, PartitionMethod>> partition_choices() {
-  return {{"auto", PartitionMethod::automatic},
-          {"metis", PartitionMethod::metis},
-          {"bisection", PartitionMethod::bisection},
-          {"rows", PartitionMethod::rows},
-          {"supervariables", PartitionMethod::supervariables}};
+  return {{"auto", PartitionMethod::automatic},      {"metis", PartitionMethod::metis},
+          {"bisection", PartitionMethod::bisection}, {"multilevel", PartitionMethod::multilevel},
+          {"rows", PartitionMethod::rows},           {"supervariables", PartitionMethod::supervariables}};
 }
 
 /// Rows in parts, none of them empty: part p has the rows `rows(k)`, ptrs(p) <= k < ptrs(p + 1), ascending.
@@ -57,12 +56,25 @@ bool has_metis();
 ///   (two searches; each connected component in turn) and cut where both sides have their share; a pass over
 ///   the part then moves vertices that have more neighbours on the other side, within 3 % of the share. Equal
 ///   vertices go by their numbers.
-/// - `rows`: consecutive rows, sizes that differ by one at most. On the device.
+/// - `multilevel`: the same for all parts at once, on coarser graphs first. A vertex of a coarser graph is a
+///   vertex that has the largest hash among its neighbours, and those that lead to it from one such neighbour
+///   to the next. A piece is cut in a coarser graph where that gives both halves their shares of the rows to
+///   6 %, and pieces have 32 vertices in the mean; further cuts follow in the next finer graph. After a cut,
+///   8 rounds move vertices to a neighbouring piece in which they have more neighbours, within 6 % of the
+///   shares. A part has at most 6 % more rows than the mean and one more. On the execution space.
+/// - `rows`: consecutive rows, sizes that differ by one at most. On the execution space.
 ///
 /// The first two work on the host, by one thread: the graph is copied there once. The result has the same
-/// bits each time, and from any thread. METIS takes its random numbers from rand(): calls wait for each
-/// other, seed it anew, and leave it where METIS ended. Cost of the bisection: (n + nnz) log2(num_parts)
-/// operations of the host, and 3 n ints.
+/// bits each time, for any number of threads, and from any thread. METIS takes its random numbers from
+/// rand(): calls wait for each other, seed it anew, and leave it where METIS ended.
+///
+/// Cost of the bisection: (n + nnz) log2(num_parts) operations of the host, and 3 n ints. Cost of multilevel:
+/// log2(num_parts) times two searches, each with as many readings of a graph as its pieces are wide, two
+/// sorts of its vertices and 8 readings for the moves; memory: twice the graph, and 60 bytes a row. A few
+/// waits for the device a search.
+///
+/// Source of multilevel: Karypis, Kumar, SIAM J. Sci. Comput. 20 (1998); pointers to the largest neighbour:
+/// Gilbert, Acer, Boman, Madduri, Rajamanickam, IPDPS 2021.
 ///
 /// \pre sorted rows, a symmetric pattern (`symmetrize`); diagonal entries are left out; num_parts >= 1
 ///
@@ -77,8 +89,7 @@ Partition<Space> partition_graph(const Space& space, const std::type_identity_t<
 /// has no more than `most`. `unknowns` > 1 says where nodes begin: every block then has whole nodes, where a
 /// node has no more than `most` rows.
 ///
-/// Cost: find_supernodes on the device; the supervariables' beginnings are copied to the host, which puts
-/// them together in one pass.
+/// Cost: find_supernodes, and for n supervariables log2(n) passes over them; on a host one.
 ///
 /// \pre sorted rows, most >= 1
 ///
@@ -88,7 +99,7 @@ Partition<Space> partition_supervariables(const Space& space,
                                           const std::type_identity_t<CsrGraphView<Space>>& pattern, int most,
                                           int unknowns = 1);
 
-/// The user's: row i is in part `part(i)`. Parts without rows are dropped. On the host, in one pass.
+/// The user's: row i is in part `part(i)`. Parts without rows are dropped. By a sort.
 ///
 /// \throws InputError for a negative number
 template <class Space>

@@ -19,6 +19,7 @@ struct Ordering {
 
   Vector<int, Space> permutation;  ///< old row, by new
   Vector<int, Space> inverse;      ///< new row, by old
+  double host_seconds = 0;         ///< of the work that one thread of the host did for it, with the copies
 };
 
 /// The order that `permutation` writes down, old rows by new: that of the colours of a Coloring, for one. One

@@ -147,6 +147,8 @@ class Matched : public MatrixPreconditioner<Scalar, Space> {
     Vector<int, Space> rows;
     std::int64_t rank = 0;
     std::int64_t rows_moved = 0;
+    std::int64_t rows_on_host = 0;  ///< that this phase has matched there
+    double host_seconds = 0;
   };
   State find(const Space& space, const matrix_view& a) const;
   void set_up(const Space& space, const Matrix& matrix, const State& state) const;

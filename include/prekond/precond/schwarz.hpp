@@ -63,9 +63,9 @@ struct SchwarzOptions {
   template <class Visitor>
   void describe(Visitor& visit) {
     visit("partition", partition, partition_choices(),
-          "method that puts rows into blocks; metis and bisection keep neighbours together and work on the "
-          "host; rows takes consecutive rows; supervariables takes the unknowns of nodes; auto: metis where "
-          "the build has it, else bisection");
+          "method that puts rows into blocks; metis, bisection and multilevel keep neighbours together, the "
+          "first two on the host; rows takes consecutive rows; supervariables takes the unknowns of nodes; "
+          "auto: multilevel on a device, on a host metis where the build has it, else bisection");
     visit(
         "block_size", block_size, 1, 1000000000,
         "mean number of rows of a block, with partition = supervariables the largest, up to which nodes are "
@@ -93,10 +93,9 @@ struct SchwarzOptions {
 /// each A_d^-1 by a local method. Without overlap both are block Jacobi, M = diag(A_1, ..., A_p).
 ///
 /// The partition is made in `symbolic` from the graph of A + A^T (see partition_graph), or is the user's. One
-/// thread of the host does the work of METIS and of the bisection, for which the graph is copied there once,
-/// orders the rows by parts, merges supervariables in one pass, and extends the subdomains in one pass over
-/// the graph's rows in each; the report's notes tell its time. The execution space does all other work. A
-/// numeric phase takes A's values by a map that `symbolic` made, and so needs the same pattern.
+/// thread of the host does the work of METIS and of the bisection, for which the graph is copied there once;
+/// the report's notes tell its time. The execution space does all other work. A numeric phase takes A's
+/// values by a map that `symbolic` made, and so needs the same pattern.
 ///
 /// Local methods:
 /// - `dense`: the inverse of each block. A symmetric positive definite block is inverted without exchanges,

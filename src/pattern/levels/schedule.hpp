@@ -3,7 +3,7 @@
 #pragma once
 /// Level schedules by a host's thread, and by rows that wait for each other.
 #include "pattern/levels/wait_for_levels.hpp"
-#include "pattern/reordering/sorted_rows.hpp"
+#include "pattern/sorted_rows.hpp"
 
 namespace prekond::impl::levels {
 
@@ -55,7 +55,7 @@ struct KeyOfLevel {
   VectorView<const int, Space> levels;
   VectorView<std::uint64_t, Space> keys;
   KOKKOS_FUNCTION void operator()(std::int64_t i) const {
-    keys(i) = reordering::sort_key(static_cast<std::uint64_t>(levels(i)), static_cast<std::uint64_t>(i));
+    keys(i) = sort_key(static_cast<std::uint64_t>(levels(i)), static_cast<std::uint64_t>(i));
   }
 };
 
@@ -86,7 +86,7 @@ LevelSchedule<Space> schedule_by_waiting(const Space& space, const CsrGraphView<
   const auto levels = wait_for_levels<Space>(space, graph, which);
   const auto keys = allocate<Vector<std::uint64_t, Space>>(space, "prekond::level_schedule::keys", n);
   Kokkos::parallel_for("prekond::level_schedule::keys_of_levels", rows, KeyOfLevel<Space>{levels, keys});
-  result.rows = reordering::sorted_rows<Space>(space, keys);
+  result.rows = sorted_rows<Space>(space, keys);
   std::uint64_t last = 0;
   Kokkos::deep_copy(space, Kokkos::View<std::uint64_t, Kokkos::HostSpace>(&last),
                     Kokkos::subview(keys, n - 1));

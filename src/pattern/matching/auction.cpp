@@ -11,11 +11,13 @@ namespace prekond::matching {
 namespace {
 
 /// Epsilon begins at `first`, and is divided by `divisor`; a phase ends where the rows in the queue are no
-/// fewer after `patience` rounds, or after `most_rounds`.
+/// fewer after `patience` rounds, or after `most_rounds`. On an H200 a search for an augmenting path, which a
+/// row that is left takes, lasted as long as rounds for a hundredth of the rows: a phase waits about as long.
 struct Tuning {
   static constexpr double first = 1;
   static constexpr double divisor = 10;
-  static constexpr int patience = 64;
+  static constexpr std::int64_t patience = 64;          ///< at least
+  static constexpr std::int64_t rows_of_a_round = 128;  ///< for more patience
   static constexpr int most_rounds = 20000;
   static constexpr int rounds_at_once = 8;  ///< of a device, without a wait
 };
@@ -75,8 +77,9 @@ class Auction {
                          Release<Space>{m_state, units, queue(0)});
     const int at_once = is_host_space<Space> ? 1 : int(Tuning::rounds_at_once);
     std::int64_t left = length(0);
+    const std::int64_t patience = std::max(Tuning::patience, m_rows / Tuning::rows_of_a_round);
     int last_gain = 0;
-    for (int round = 0; left > 0 && round - last_gain < Tuning::patience && round < Tuning::most_rounds;) {
+    for (int round = 0; left > 0 && round - last_gain < patience && round < Tuning::most_rounds;) {
       for (int k = 0; k < at_once; ++k) bid(round++ % 2, left, units);
       rounds += at_once;
       const std::int64_t before = left;

@@ -96,10 +96,11 @@ auto to_host(const View& x) {
   return Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), x);
 }
 
-/// A copy of the problem on the host, and augmenting paths there. Returns the rows that they were given.
+/// A copy of the problem on the host, and augmenting paths there. \returns the seconds of it
 template <class Space>
-std::int64_t augment_on_host(const Space& space, const Costs<Space>& costs, const Partners<Space>& partners) {
+double augment_on_host(const Space& space, const Costs<Space>& costs, const Partners<Space>& partners) {
   space.fence("prekond::matching::augment");
+  const Kokkos::Timer timer;
   const CsrGraphView<Space>& graph = costs.graph;
   const auto row_ptrs = to_host(graph.row_ptrs);
   const auto col_idxs = to_host(graph.col_idxs);
@@ -109,7 +110,7 @@ std::int64_t augment_on_host(const Space& space, const Costs<Space>& costs, cons
   const auto n = static_cast<std::size_t>(graph.num_rows);
   HostPartners found{
       {columns.data(), columns.data() + n}, {rows.data(), rows.data() + n}, {duals.data(), duals.data() + n}};
-  const std::int64_t given = augment({graph.num_rows, row_ptrs.data(), col_idxs.data(), cost.data()}, found);
+  augment({graph.num_rows, row_ptrs.data(), col_idxs.data(), cost.data()}, found);
   std::copy(found.column_of_row.begin(), found.column_of_row.end(), columns.data());
   std::copy(found.row_of_column.begin(), found.row_of_column.end(), rows.data());
   std::copy(found.column_dual.begin(), found.column_dual.end(), duals.data());
@@ -117,7 +118,7 @@ std::int64_t augment_on_host(const Space& space, const Costs<Space>& costs, cons
   Kokkos::deep_copy(space, partners.row_of_column, rows);
   Kokkos::deep_copy(space, partners.column_dual, duals);
   space.fence("prekond::matching::augmented");  // before the copies go away
-  return given;
+  return timer.seconds();
 }
 
 /// Marks of the rows, and of the columns, that have no partner, as their places among them after a scan.
@@ -182,7 +183,7 @@ Matching<Space> solve(const Space& space, const Costs<Space>& costs, const Match
   std::int64_t left = n;
   if (bids) left = auction<Space>(space, costs, options.epsilon, partners, result.rounds);
   if (left > 0) {
-    augment_on_host<Space>(space, costs, partners);
+    result.host_seconds = augment_on_host<Space>(space, costs, partners);
     result.rows_on_host = left;
   }
   if (bids) least_prices<Space>(space, costs, options.epsilon, partners);

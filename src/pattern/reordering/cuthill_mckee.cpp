@@ -19,16 +19,19 @@ struct Reverse {
   }
 };
 
+/// \returns the seconds of it
 template <class Space>
-void search_on_host(const Space& space, const RankedGraph<Space>& ranked, const Vector<int, Space>& order) {
+double search_on_host(const Space& space, const RankedGraph<Space>& ranked, const Vector<int, Space>& order) {
   const Kokkos::HostSpace host;
   space.fence("prekond::reordering::search_on_host");
+  const Kokkos::Timer timer;
   const auto row_ptrs = Kokkos::create_mirror_view_and_copy(host, ranked.graph.row_ptrs);
   const auto col_idxs = Kokkos::create_mirror_view_and_copy(host, ranked.graph.col_idxs);
   const auto rank = Kokkos::create_mirror_view_and_copy(host, ranked.rank);
   const auto result = Kokkos::create_mirror_view(host, order);
   SequentialSearch(ranked.graph.num_rows, row_ptrs.data(), col_idxs.data(), rank.data(), result.data())();
   Kokkos::deep_copy(order, result);
+  return timer.seconds();
 }
 
 }  // namespace
@@ -39,13 +42,15 @@ Ordering<Space> reverse_cuthill_mckee(const Space& space, const CsrGraphView<Spa
   const auto order = allocate<Vector<int, Space>>(space, "prekond::reordering::order", a.num_rows);
   const bool found = search != Search::sequential &&
                      LevelSearch<Space>(space, ranked, order)(search == Search::by_wide_levels);
-  if (!found) search_on_host<Space>(space, ranked, order);
+  const double host_seconds = found ? 0 : search_on_host<Space>(space, ranked, order);
   const auto permutation =
       allocate<Vector<int, Space>>(space, "prekond::reordering::permutation", a.num_rows);
   Kokkos::parallel_for("prekond::reordering::reverse",
                        Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, a.num_rows),
                        Reverse<Space>{order, permutation});
-  return make_ordering<Space>(space, permutation);
+  auto result = make_ordering<Space>(space, permutation);
+  result.host_seconds = host_seconds;
+  return result;
 }
 
 }  // namespace reordering

@@ -37,11 +37,17 @@ struct HostAdjacency {
   std::vector<Index> col_idxs;
 };
 
+/// A + A^T, which may be copied.
+template <class Space>
+CsrGraph<Space> finished_graph(const Space& space, const CsrGraphView<Space>& a) {
+  const CsrGraph<Space> graph = symmetrize<Space>(space, a);
+  space.fence("prekond::reordering::finished_graph");
+  return graph;
+}
+
 /// \throws InputError
 template <class Index, class Space>
-HostAdjacency<Index> host_adjacency(const Space& space, const CsrGraphView<Space>& a) {
-  const CsrGraph<Space> graph = symmetrize<Space>(space, a);
-  space.fence("prekond::reordering::host_adjacency");
+HostAdjacency<Index> host_adjacency(const CsrGraph<Space>& graph) {
   if (static_cast<std::uint64_t>(graph.nnz()) > static_cast<std::uint64_t>(std::numeric_limits<Index>::max()))
     throw InputError("nested dissection: A + A^T has " + std::to_string(graph.nnz()) +
                      " entries, more than the integers of this build's METIS count; take the order rcm");
@@ -60,14 +66,17 @@ HostAdjacency<Index> host_adjacency(const Space& space, const CsrGraphView<Space
 }
 
 template <class Space, class Index>
-Ordering<Space> to_ordering(const Space& space, const std::vector<Index>& rows) {
+Ordering<Space> to_ordering(const Space& space, const std::vector<Index>& rows, const Kokkos::Timer& timer) {
   const auto permutation =
       allocate<Vector<int, Space>>(space, "prekond::reordering::permutation", rows.size());
   const auto host = Kokkos::create_mirror_view(Kokkos::HostSpace(), permutation);
   space.fence("prekond::reordering::to_ordering");
   std::transform(rows.begin(), rows.end(), host.data(), [](Index row) { return static_cast<int>(row); });
   Kokkos::deep_copy(permutation, host);
-  return make_ordering<Space>(space, permutation);
+  const double seconds = timer.seconds();
+  auto result = make_ordering<Space>(space, permutation);
+  result.host_seconds = seconds;
+  return result;
 }
 #endif
 
@@ -92,7 +101,9 @@ bool has_nested_dissection() {
 template <class Space>
 Ordering<Space> minimum_degree(const Space& space, const std::type_identity_t<CsrGraphView<Space>>& a) {
 #ifdef PREKOND_HAS_AMD
-  auto graph = host_adjacency<std::int64_t, Space>(space, a);
+  const CsrGraph<Space> symmetric = finished_graph<Space>(space, a);
+  const Kokkos::Timer timer;
+  auto graph = host_adjacency<std::int64_t>(symmetric);
   std::vector<std::int64_t> order(static_cast<std::size_t>(a.num_rows));
   graph.col_idxs.reserve(1);  // AMD refuses null pointers
   order.reserve(1);
@@ -100,7 +111,7 @@ Ordering<Space> minimum_degree(const Space& space, const std::type_identity_t<Cs
       amd_l_order(a.num_rows, graph.row_ptrs.data(), graph.col_idxs.data(), order.data(), nullptr, nullptr);
   if (status == AMD_OUT_OF_MEMORY) throw std::bad_alloc();
   if (status != AMD_OK) throw std::logic_error("amd_l_order ends with status " + std::to_string(status));
-  return to_ordering<Space>(space, order);
+  return to_ordering<Space>(space, order, timer);
 #else
   (void)space;
   (void)a;
@@ -111,12 +122,14 @@ Ordering<Space> minimum_degree(const Space& space, const std::type_identity_t<Cs
 template <class Space>
 Ordering<Space> nested_dissection(const Space& space, const std::type_identity_t<CsrGraphView<Space>>& a) {
 #ifdef PREKOND_HAS_METIS
-  auto graph = host_adjacency<idx_t, Space>(space, a);
+  const CsrGraph<Space> symmetric = finished_graph<Space>(space, a);
+  const Kokkos::Timer timer;
+  auto graph = host_adjacency<idx_t>(symmetric);
   auto num_rows = static_cast<idx_t>(a.num_rows);
   std::vector<idx_t> order(static_cast<std::size_t>(a.num_rows)), inverse(order.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<idx_t>(i);
   // Without an edge there is nothing to dissect.
-  if (graph.col_idxs.empty()) return to_ordering<Space>(space, order);
+  if (graph.col_idxs.empty()) return to_ordering<Space>(space, order, timer);
   idx_t options[METIS_NOPTIONS];
   METIS_SetDefaultOptions(options);
   options[METIS_OPTION_NUMBERING] = 0;
@@ -127,7 +140,7 @@ Ordering<Space> nested_dissection(const Space& space, const std::type_identity_t
                                   order.data(), inverse.data());
   if (status == METIS_ERROR_MEMORY) throw std::bad_alloc();
   if (status != METIS_OK) throw std::logic_error("METIS_NodeND ends with status " + std::to_string(status));
-  return to_ordering<Space>(space, order);
+  return to_ordering<Space>(space, order, timer);
 #else
   (void)space;
   (void)a;

@@ -5,7 +5,7 @@
 
 #include "core/instantiate.hpp"
 #include "pattern/reordering/cuthill_mckee.hpp"
-#include "pattern/reordering/sorted_rows.hpp"
+#include "pattern/sorted_rows.hpp"
 
 namespace prekond {
 namespace reordering {

@@ -65,7 +65,7 @@ void DenseInverse<Scalar, Space>::check_growth(const WantedSubdomains& wanted,
   const double bytes = grown.squares * number;
   if (bytes <= allowed) return;
   throw InputError("local = dense: the inverses of blocks of " + std::to_string(grown.largest) +
-                   " rows and others take more than " + std::to_string(std::int64_t(bytes)) + " bytes; " +
+                   " rows and others take at least " + std::to_string(std::int64_t(bytes)) + " bytes; " +
                    std::to_string(std::int64_t(allowed)) +
                    " are allowed. A row with many entries has made the block so large: choose overlap = 0, "
                    "or local = ilu0, or set local.memory_budget");

@@ -61,13 +61,6 @@ struct WantedSubdomains {
   int levels = 0;
 };
 
-/// The subdomains that have been made.
-struct GrownSubdomains {
-  double rows = 0, entries = 0;  ///< of all together; of the entries at most
-  double squares = 0;            ///< the sum of the squares of their numbers of rows
-  std::size_t largest = 0;       ///< rows
-};
-
 inline constexpr double most_bytes = double(std::int64_t(16) << 30);
 
 /// The automatic `memory_budget` of a local method. For parts with neighbours it is 16 times the bytes of
@@ -89,7 +82,7 @@ class LocalMethod {
  public:
   virtual ~LocalMethod() = default;
 
-  /// Before the subdomains of `wanted` are kept, while they grow. \throws InputError where what there is of
+  /// While the subdomains of `wanted` grow. \throws InputError where what there is of
   /// them takes too many bytes
   virtual void check_growth(const WantedSubdomains& wanted, const GrownSubdomains& grown) const = 0;
   /// To be called once, before others but check_growth. The method copies what it keeps of `blocks` (views

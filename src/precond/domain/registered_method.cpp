@@ -70,7 +70,7 @@ class RegisteredMethod : public LocalMethod<Scalar, Space> {
             : bytes_allowed(wanted, [&](double rows) { return bytes_of(rows, rows * entries_of_row); });
     if (bytes <= allowed) return;
     throw InputError("local = " + m_name + ": the matrix of blocks of " + std::to_string(grown.largest) +
-                     " rows and others takes more than " + std::to_string(std::int64_t(bytes)) + " bytes; " +
+                     " rows and others takes about " + std::to_string(std::int64_t(bytes)) + " bytes; " +
                      std::to_string(std::int64_t(allowed)) +
                      " are allowed. A row with many entries has made the block so large: choose overlap = 0, "
                      "or fewer and larger blocks" +

@@ -8,6 +8,7 @@
 #include <prekond/precond/schwarz.hpp>
 
 #include "precond/domain/local_method.hpp"
+#include "precond/setup/host_text.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -39,8 +40,9 @@ class SubdomainSolver {
     const Subdomains<Space> subdomains =
         options.overlap > 0
             ? overlapping_subdomains<Space>(space, graph, m_partition, options.overlap, SchwarzOptions::name,
-                                            growth_check(pattern, options, given.extent(0) > 0, listener))
+                                            growth_check(pattern, options, given.extent(0) > 0))
             : disjoint_subdomains<Space>(space, m_partition);
+    tell_of_many_rows(subdomains, listener);
     m_blocks = extract_blocks<Space>(space, pattern, subdomains);
     if (pattern.num_rows > 0) m_local->symbolic(space, {m_blocks, source.csr().values});
   }
@@ -72,28 +74,22 @@ class SubdomainSolver {
     return method != PartitionMethod::rows && method != PartitionMethod::supervariables;
   }
 
-  /// Counts the rows of subdomains: the local method looks at them, and the listener is told once where they
-  /// are many.
-  std::function<void(std::size_t, std::size_t)> growth_check(const CsrGraphView<Space>& pattern,
-                                                             const SchwarzOptions& options, bool is_given,
-                                                             const Listener& listener) const {
-    constexpr std::int64_t many = 16;  // times the matrix's rows
+  /// The local method looks at the subdomains while they grow.
+  std::function<void(const GrownSubdomains&)> growth_check(const CsrGraphView<Space>& pattern,
+                                                           const SchwarzOptions& options,
+                                                           bool is_given) const {
     const WantedSubdomains wanted{pattern.num_rows, pattern.nnz(),
                                   is_given ? 0 : options.block_size.value_or(1), options.overlap};
-    return [wanted, listener, local = m_local.get(), grown = GrownSubdomains()](std::size_t more,
-                                                                                std::size_t entries) mutable {
-      const double most = double(many) * double(wanted.num_rows);
-      const bool told = grown.rows > most;
-      grown.rows += double(more);
-      grown.entries += double(entries);
-      grown.squares += double(more) * double(more);
-      grown.largest = std::max(grown.largest, more);
-      local->check_growth(wanted, grown);
-      if (!told && listener && grown.rows > most)
-        listener("schwarz: the subdomains have more than " + std::to_string(many) +
-                 " times the matrix's rows together, as rows with many entries join them; less overlap takes "
-                 "less memory");
-    };
+    return
+        [wanted, local = m_local.get()](const GrownSubdomains& grown) { local->check_growth(wanted, grown); };
+  }
+
+  static void tell_of_many_rows(const Subdomains<Space>& subdomains, const Listener& listener) {
+    constexpr std::int64_t many = 16;  // times the matrix's rows
+    if (listener && subdomains.num_places > many * subdomains.num_rows)
+      listener("schwarz: the subdomains have more than " + std::to_string(many) +
+               " times the matrix's rows together, as rows with many entries join them; less overlap takes "
+               "less memory");
   }
 
   static Partition<Space> make_partition(const Space& space, const matrix_source& source,
@@ -148,16 +144,7 @@ class SubdomainSolver {
     if (m_by_graph)
       text +=
           "; the partition cuts " + std::to_string(m_edges.cut) + " edges of " + std::to_string(m_edges.all);
-    const double host_seconds = m_partition.host_seconds + subdomains().host_seconds;
-    if (host_seconds > 0) {
-      char seconds[32];
-      std::snprintf(seconds, sizeof(seconds), "%.2g", host_seconds);
-      text += std::string("; one thread of the host made the ") +
-              (m_partition.host_seconds > 0 ? "partition" : "overlap") +
-              (m_partition.host_seconds > 0 && subdomains().host_seconds > 0 ? " and the overlap" : "") +
-              " in " + seconds + " s";
-    }
-    return text;
+    return text + host_text("made the partition", m_partition.host_seconds);
   }
 
   std::unique_ptr<LocalMethod<Scalar, Space>> m_local;

@@ -3,82 +3,22 @@
 #include "precond/domain/subdomains.hpp"
 
 #include <prekond/core/error.hpp>
+#include <prekond/pattern/impl/threshold.hpp>
+#include <prekond/sparse_product/spgemm.hpp>
 
+#include "core/concurrent_words.hpp"
 #include "core/instantiate.hpp"
 #include "core/row_teams.hpp"
+#include "pattern/sorted_rows.hpp"
 
 #include <algorithm>
 #include <limits>
-#include <vector>
 
 namespace prekond::impl::block {
 namespace {
 
 template <class Space>
 using Rows = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
-
-template <class Space>
-Vector<int, Space> to_space(const Space& space, const char* label, const std::vector<int>& from) {
-  const auto to = allocate<Vector<int, Space>>(space, label, from.size());
-  Kokkos::deep_copy(space, to,
-                    Kokkos::View<const int*, Kokkos::LayoutLeft, Kokkos::HostSpace,
-                                 Kokkos::MemoryTraits<Kokkos::Unmanaged>>(from.data(), from.size()));
-  space.fence("prekond::block::symbolic::copy");  // `from` goes away
-  return to;
-}
-
-/// The sets of rows on the host, and how they grow.
-class GrowingSets {
- public:
-  GrowingSets(std::int64_t num_rows, const std::size_t* row_ptrs, const int* col_idxs)
-      : m_row_ptrs(row_ptrs), m_col_idxs(col_idxs), m_set(static_cast<std::size_t>(num_rows), -1) {}
-
-  /// rows = S_d, ascending, from a part's rows.
-  void grow(int number, int levels, std::vector<int>& rows) {
-    for (const int i : rows) m_set[static_cast<std::size_t>(i)] = number;
-    std::size_t begin = 0;
-    for (int level = 0; level < levels; ++level) {
-      const std::size_t end = rows.size();
-      for (std::size_t k = begin; k < end; ++k) add_neighbours(number, rows[k], rows);
-      begin = end;
-    }
-    std::sort(rows.begin(), rows.end());
-  }
-
-  /// The entries in these rows and their columns, at most.
-  std::size_t most_entries(const std::vector<int>& rows) const {
-    std::size_t sum = 0;
-    for (const int i : rows) sum += std::min(m_row_ptrs[i + 1] - m_row_ptrs[i], rows.size());
-    return sum;
-  }
-
- private:
-  void add_neighbours(int number, int row, std::vector<int>& rows) {
-    for (std::size_t k = m_row_ptrs[row]; k < m_row_ptrs[row + 1]; ++k) {
-      const int j = m_col_idxs[k];
-      if (static_cast<std::size_t>(j) >= m_set.size() || m_set[static_cast<std::size_t>(j)] == number)
-        continue;
-      m_set[static_cast<std::size_t>(j)] = number;
-      rows.push_back(j);
-    }
-  }
-
-  const std::size_t* m_row_ptrs;
-  const int* m_col_idxs;
-  std::vector<int> m_set;  ///< the last that has a row
-};
-
-/// The places of each row: a counting sort, which keeps their order.
-[[maybe_unused]] void list_copies(std::int64_t num_rows, const std::vector<int>& rows, std::vector<int>& ptrs,
-                                  std::vector<int>& copies) {
-  ptrs.assign(static_cast<std::size_t>(num_rows) + 1, 0);
-  for (const int i : rows) ++ptrs[static_cast<std::size_t>(i) + 1];
-  for (std::size_t i = 0; i < static_cast<std::size_t>(num_rows); ++i) ptrs[i + 1] += ptrs[i];
-  std::vector<int> next(ptrs.begin(), ptrs.end() - 1);
-  copies.resize(rows.size());
-  for (std::size_t k = 0; k < rows.size(); ++k)
-    copies[static_cast<std::size_t>(next[static_cast<std::size_t>(rows[k])]++)] = static_cast<int>(k);
-}
 
 /// The part of each place of disjoint sets.
 template <class Space>
@@ -96,6 +36,100 @@ struct HaveSize {
   int size;
   KOKKOS_FUNCTION void operator()(std::int64_t d, int& others) const {
     others += ptrs(d + 1) - ptrs(d) != size;
+  }
+};
+
+template <class Space>
+struct WidenPtrs {
+  VectorView<const int, Space> from;
+  VectorView<std::size_t, Space> to;
+  KOKKOS_FUNCTION void operator()(std::int64_t d) const { to(d) = static_cast<std::size_t>(from(d)); }
+};
+
+/// The set of each place.
+template <class Space>
+struct NumberPlaces {
+  using Teams = RowTeams<Space>;
+  std::int64_t count;
+  VectorView<const std::size_t, Space> set_ptrs;
+  VectorView<int, Space> subdomain, ptrs;
+
+  KOKKOS_FUNCTION void operator()(const typename Teams::Member& team) const {
+    Teams{count}.for_each_row(team, [&](std::int64_t d) {
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, set_ptrs(d), set_ptrs(d + 1)),
+                           [&](std::size_t k) { subdomain(k) = static_cast<int>(d); });
+      Kokkos::single(Kokkos::PerThread(team), [&] {
+        ptrs(d) = static_cast<int>(set_ptrs(d));
+        if (d + 1 == count) ptrs(count) = static_cast<int>(set_ptrs(count));
+      });
+    });
+  }
+};
+
+/// The longest row of the graph in each set.
+template <class Space>
+struct LongestRows {
+  VectorView<const std::size_t, Space> row_ptrs;
+  VectorView<const int, Space> rows, subdomain;
+  VectorView<int, Space> longest;
+  KOKKOS_FUNCTION void operator()(std::int64_t k) const {
+    const auto length = static_cast<int>(row_ptrs(rows(k) + 1) - row_ptrs(rows(k)));
+    int& most = longest(subdomain(k));
+    if (concurrent_load(most) < length) Kokkos::atomic_max(&most, length);
+  }
+};
+
+/// The sizes that sets will have at least: each is joined by all neighbours of each of its rows.
+template <class Space>
+struct LeastGrowth {
+  VectorView<const int, Space> ptrs, longest;
+  KOKKOS_FUNCTION void operator()(std::int64_t d, std::size_t& rows, std::size_t& squares,
+                                  std::size_t& largest) const {
+    const int before = ptrs(d + 1) - ptrs(d);
+    const auto size = static_cast<std::size_t>(before < longest(d) ? longest(d) : before);
+    rows += size;
+    squares += size * size;
+    if (size > largest) largest = size;
+  }
+};
+
+/// Entries in the rows and columns of the sets, at most; squares of the sets' sizes; the largest size.
+template <class Space>
+struct MeasureSets {
+  VectorView<const std::size_t, Space> row_ptrs;
+  VectorView<const int, Space> rows, subdomain, ptrs;
+
+  KOKKOS_FUNCTION void operator()(std::int64_t k, std::size_t& entries, std::size_t& squares,
+                                  std::size_t& largest) const {
+    const std::size_t length = row_ptrs(rows(k) + 1) - row_ptrs(rows(k));
+    const auto size = static_cast<std::size_t>(ptrs(subdomain(k) + 1) - ptrs(subdomain(k)));
+    entries += length < size ? length : size;
+    squares += size;
+    if (size > largest) largest = size;
+  }
+};
+
+template <class Space>
+struct OwnedPlaces {
+  VectorView<const int, Space> rows, subdomain, part;
+  VectorView<int, Space> owned;
+  VectorView<std::uint64_t, Space> keys;
+  KOKKOS_FUNCTION void operator()(std::int64_t k) const {
+    owned(k) = part(rows(k)) == subdomain(k) ? rows(k) : -1;
+    keys(k) = sort_key(static_cast<std::uint64_t>(rows(k)), static_cast<std::uint64_t>(k));
+  }
+};
+
+/// Where the places of each row begin: it has one at least, its own.
+template <class Space>
+struct BeginCopies {
+  VectorView<const int, Space> rows, copies;
+  VectorView<int, Space> copy_ptrs;
+  KOKKOS_FUNCTION void operator()(std::int64_t k) const {
+    const auto n = static_cast<std::int64_t>(copies.extent(0));
+    const int row = rows(copies(k));
+    if (k == 0 || rows(copies(k - 1)) != row) copy_ptrs(row) = static_cast<int>(k);
+    if (k + 1 == n) copy_ptrs(row + 1) = static_cast<int>(n);
   }
 };
 
@@ -190,51 +224,116 @@ Subdomains<Space> disjoint_subdomains(const Space& space, const Partition<Space>
   return result;
 }
 
+namespace {
+
+/// Row d has the rows of part d.
+template <class Space>
+CsrGraph<Space> sets_of_parts(const Space& space, const Partition<Space>& partition) {
+  const std::int64_t count = partition.count();
+  const auto ptrs =
+      allocate<Vector<std::size_t, Space>>(space, "prekond::block::symbolic::set_ptrs", count + 1);
+  Kokkos::parallel_for("prekond::block::symbolic::widen_ptrs", Rows<Space>(space, 0, count + 1),
+                       WidenPtrs<Space>{partition.ptrs, ptrs});
+  return {count, partition.num_rows, ptrs, partition.rows};
+}
+
+template <class Space>
+CsrGraph<Space> with_neighbours(const Space& space, const CsrGraph<Space>& sets,
+                                const CsrGraph<Space>& neighbours, const std::string& name) {
+  const std::int64_t most_bytes_of_sets =
+      (sets.num_rows + 1) * std::int64_t(sizeof(std::size_t)) +
+      std::int64_t(std::numeric_limits<int>::max()) * std::int64_t(sizeof(int));
+  try {
+    return product_pattern<Space>(space, sets, neighbours, most_bytes_of_sets, SpgemmOptions().slab_bytes);
+  } catch (const InputError&) {
+    throw InputError(name +
+                     ": the overlapping subdomains have 2^31 rows or more together; choose fewer "
+                     "blocks or less overlap");
+  }
+}
+
+/// Lays the sets out one after the other.
+template <class Space>
+void lay_out(const Space& space, const CsrGraph<Space>& sets, Subdomains<Space>& to) {
+  to.num_places = sets.nnz();
+  to.rows = sets.col_idxs;
+  to.ptrs = allocate_zero<Vector<int, Space>>(space, "prekond::block::symbolic::ptrs", sets.num_rows + 1);
+  to.subdomain = allocate<Vector<int, Space>>(space, "prekond::block::symbolic::subdomain", sets.nnz());
+  Kokkos::parallel_for("prekond::block::symbolic::number_places",
+                       RowTeams<Space>::policy(space, sets.num_rows, sets.nnz()),
+                       NumberPlaces<Space>{sets.num_rows, sets.row_ptrs, to.subdomain, to.ptrs});
+}
+
+/// Before the next level is made, which a row with many entries makes large.
+template <class Space>
+GrownSubdomains least_growth(const Space& space, const CsrGraphView<Space>& neighbours,
+                             const Subdomains<Space>& subdomains) {
+  const auto longest =
+      allocate_zero<Vector<int, Space>>(space, "prekond::block::symbolic::longest", subdomains.count());
+  Kokkos::parallel_for(
+      "prekond::block::symbolic::longest_rows", Rows<Space>(space, 0, subdomains.num_places),
+      LongestRows<Space>{neighbours.row_ptrs, subdomains.rows, subdomains.subdomain, longest});
+  std::size_t rows = 0, squares = 0, largest = 0;
+  Kokkos::parallel_reduce("prekond::block::symbolic::least_growth", Rows<Space>(space, 0, subdomains.count()),
+                          LeastGrowth<Space>{subdomains.ptrs, longest}, Kokkos::Sum<std::size_t>(rows),
+                          Kokkos::Sum<std::size_t>(squares), Kokkos::Max<std::size_t>(largest));
+  return {double(rows), 0, double(squares), largest};
+}
+
+template <class Space>
+GrownSubdomains measure(const Space& space, const CsrGraphView<Space>& graph,
+                        const Subdomains<Space>& subdomains) {
+  std::size_t entries = 0, squares = 0, largest = 0;
+  Kokkos::parallel_reduce(
+      "prekond::block::symbolic::measure_sets", Rows<Space>(space, 0, subdomains.num_places),
+      MeasureSets<Space>{graph.row_ptrs, subdomains.rows, subdomains.subdomain, subdomains.ptrs},
+      Kokkos::Sum<std::size_t>(entries), Kokkos::Sum<std::size_t>(squares),
+      Kokkos::Max<std::size_t>(largest));
+  return {double(subdomains.num_places), double(entries), double(squares), largest};
+}
+
+template <class Space>
+void list_copies(const Space& space, const Partition<Space>& partition, Subdomains<Space>& to) {
+  const Rows<Space> places(space, 0, to.num_places);
+  const auto keys =
+      allocate<Vector<std::uint64_t, Space>>(space, "prekond::block::symbolic::keys", to.num_places);
+  to.owned = allocate<Vector<int, Space>>(space, "prekond::block::symbolic::owned", to.num_places);
+  Kokkos::parallel_for("prekond::block::symbolic::owned_places", places,
+                       OwnedPlaces<Space>{to.rows, to.subdomain, partition.part, to.owned, keys});
+  to.copies = sorted_rows<Space>(space, keys);
+  to.copy_ptrs =
+      allocate_zero<Vector<int, Space>>(space, "prekond::block::symbolic::copy_ptrs", to.num_rows + 1);
+  Kokkos::parallel_for("prekond::block::symbolic::begin_copies", places,
+                       BeginCopies<Space>{to.rows, to.copies, to.copy_ptrs});
+}
+
+}  // namespace
+
 template <class Space>
 Subdomains<Space> overlapping_subdomains(const Space& space, const CsrGraphView<Space>& graph,
                                          const Partition<Space>& partition, int levels,
                                          const std::string& name,
-                                         const std::function<void(std::size_t, std::size_t)>& check) {
-  space.fence("prekond::block::symbolic::copy");
-  const Kokkos::Timer timer;
-  const auto host = [](const auto& view) {
-    return Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, view);
-  };
-  const auto row_ptrs = host(graph.row_ptrs);
-  const auto col_idxs = host(graph.col_idxs), part_ptrs = host(VectorView<const int, Space>(partition.ptrs)),
-             part_rows = host(VectorView<const int, Space>(partition.rows)),
-             part = host(VectorView<const int, Space>(partition.part));
-  GrowingSets sets(graph.num_rows, row_ptrs.data(), col_idxs.data());
+                                         const std::function<void(const GrownSubdomains&)>& check) {
   Subdomains<Space> result;
-  std::vector<int> ptrs{0}, rows, subdomain, owned, set;
-  for (int d = 0; d < static_cast<int>(partition.count()); ++d) {
-    set.assign(part_rows.data() + part_ptrs(d), part_rows.data() + part_ptrs(d + 1));
-    sets.grow(d, levels, set);
-    check(set.size(), sets.most_entries(set));
-    if (rows.size() + set.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()))
-      throw InputError(name +
-                       ": the overlapping subdomains have 2^31 rows or more together; choose fewer "
-                       "blocks or less overlap");
-    result.largest = std::max(result.largest, static_cast<int>(set.size()));
-    for (const int i : set) {
-      rows.push_back(i);
-      subdomain.push_back(d);
-      owned.push_back(part(i) == d ? i : -1);
-    }
-    ptrs.push_back(static_cast<int>(rows.size()));
-  }
-  std::vector<int> copy_ptrs, copies;
-  list_copies(graph.num_rows, rows, copy_ptrs, copies);
   result.num_rows = graph.num_rows;
-  result.num_places = static_cast<std::int64_t>(rows.size());
   result.is_identity = false;
-  result.ptrs = to_space<Space>(space, "prekond::block::symbolic::ptrs", ptrs);
-  result.rows = to_space<Space>(space, "prekond::block::symbolic::rows", rows);
-  result.subdomain = to_space<Space>(space, "prekond::block::symbolic::subdomain", subdomain);
-  result.owned = to_space<Space>(space, "prekond::block::symbolic::owned", owned);
-  result.copy_ptrs = to_space<Space>(space, "prekond::block::symbolic::copy_ptrs", copy_ptrs);
-  result.copies = to_space<Space>(space, "prekond::block::symbolic::copies", copies);
-  result.host_seconds = timer.seconds();
+  CsrGraph<Space> sets = sets_of_parts<Space>(space, partition);
+  lay_out<Space>(space, sets, result);
+  if (graph.num_rows > 0) {
+    const auto neighbours = with_diagonal<Space>(space, graph);
+    for (int level = 0; level < levels; ++level) {
+      const std::int64_t before = sets.nnz();
+      check(least_growth<Space>(space, neighbours, result));
+      sets = with_neighbours<Space>(space, sets, neighbours, name);
+      lay_out<Space>(space, sets, result);
+      const GrownSubdomains grown = measure<Space>(space, graph, result);
+      check(grown);
+      result.largest = static_cast<int>(grown.largest);
+      if (sets.nnz() == before) break;  // no set has further neighbours
+    }
+  }
+  list_copies<Space>(space, partition, result);
+  space.fence("prekond::block::symbolic::overlap");  // the lists go away
   return result;
 }
 
@@ -283,7 +382,7 @@ void copy_values(const Space& space, VectorView<const std::size_t, Space> source
   template Subdomains<Space> disjoint_subdomains<Space>(const Space&, const Partition<Space>&);   \
   template Subdomains<Space> overlapping_subdomains<Space>(                                       \
       const Space&, const CsrGraphView<Space>&, const Partition<Space>&, int, const std::string&, \
-      const std::function<void(std::size_t, std::size_t)>&);                                      \
+      const std::function<void(const GrownSubdomains&)>&);                                        \
   template DiagonalBlocks<Space> extract_blocks<Space>(const Space&, const CsrGraphView<Space>&,  \
                                                        const Subdomains<Space>&);
 PREKOND_INSTANTIATE_SPACES(PREKOND_SUBDOMAINS)

@@ -32,21 +32,31 @@ struct Subdomains {
   Vector<int, Space> owned;
   Vector<int, Space> copy_ptrs;  ///< of each row its places, ascending; empty without overlap
   Vector<int, Space> copies;
-  double host_seconds = 0;  ///< of the work that one thread of the host did for them, with the copies
+};
+
+/// The subdomains as they grow.
+struct GrownSubdomains {
+  double rows = 0, entries = 0;  ///< of all together; of the entries at most
+  double squares = 0;            ///< the sum of the squares of their numbers of rows
+  std::size_t largest = 0;       ///< rows
 };
 
 /// The parts of a partition.
 template <class Space>
 Subdomains<Space> disjoint_subdomains(const Space& space, const Partition<Space>& partition);
 
-/// The parts, each with its neighbours in the graph, `levels` times. On the host, by one thread, which calls
-/// check(rows, entries) with the size of each set and the number of its entries at most, before it is kept.
-/// \throws InputError for subdomains of 2^31 rows and more together
+/// The parts, each with its neighbours in the graph, `levels` times: patterns of products S (I + G), where
+/// row d of S has the rows of subdomain d. Calls check(grown) before each level with the sizes that the sets
+/// will have at least, and after it with those that they have. The same bits whatever the threads.
+///
+/// Cost: a reading of G's rows for each row of a subdomain, a level, see product_pattern; a sort of the
+/// places. Memory: the result, a copy of G, and 8 bytes a place. Fences a few times. \throws InputError for
+/// subdomains of 2^31 rows and more together
 template <class Space>
 Subdomains<Space> overlapping_subdomains(const Space& space, const CsrGraphView<Space>& graph,
                                          const Partition<Space>& partition, int levels,
                                          const std::string& name,
-                                         const std::function<void(std::size_t, std::size_t)>& check);
+                                         const std::function<void(const GrownSubdomains&)>& check);
 
 /// The block-diagonal matrix of the A[S_d, S_d], num_places x num_places, and where A has its entries.
 template <class Space>

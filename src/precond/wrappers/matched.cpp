@@ -6,6 +6,7 @@
 #include <prekond/precond/scaled.hpp>
 
 #include "core/instantiate.hpp"
+#include "precond/setup/host_text.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -167,6 +168,8 @@ auto Matched<Scalar, Space>::find(const Space& space, const matrix_view& a) cons
   state.rank = found.matching.rank;
   state.rows = found.rows;
   state.rows_moved = found.rows_moved;
+  state.rows_on_host = found.matching.rows_on_host;
+  state.host_seconds = found.matching.host_seconds;
   state.scaled =
       std::make_shared<Scaled<Scalar, Space>>(m_make(), found.row_scale, found.matching.column_scale);
   state.scaled->set_listener(m_inner_listener);
@@ -199,7 +202,10 @@ Report Matched<Scalar, Space>::report_of(const Matrix& matrix, const State& stat
     report.setup_bytes = std::max(report.setup_bytes, 12 * nnz + 64 * n);  // of the matching, on the host
   report.pattern_kept = kept;
   report.breakdowns.first_row = impl::matched::row_of<Space>(state.rows, report.breakdowns.first_row);
-  report.notes.insert(report.notes.begin(), impl::matched::note_of(n, state.rank, state.rows_moved));
+  report.notes.insert(
+      report.notes.begin(),
+      impl::matched::note_of(n, state.rank, state.rows_moved) +
+          impl::host_text("matched " + std::to_string(state.rows_on_host) + " rows", state.host_seconds));
   return report;
 }
 

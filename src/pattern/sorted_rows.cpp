@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "pattern/reordering/sorted_rows.hpp"
+#include "pattern/sorted_rows.hpp"
 
 #include <Kokkos_Sort.hpp>
 #include <prekond/pattern/reordering.hpp>
@@ -11,7 +11,6 @@
 #include <algorithm>
 
 namespace prekond {
-namespace reordering {
 namespace {
 
 template <class Space>
@@ -21,7 +20,7 @@ using Rows = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
 template <class Space>
 void sort_keys(const Space& space, const Vector<std::uint64_t, Space>& keys) {
   if constexpr (is_host_space<Space>) {
-    space.fence("prekond::reordering::sort_keys");
+    space.fence("prekond::sorted_rows::sort");
     std::sort(keys.data(), keys.data() + keys.extent(0));
   } else {
     Kokkos::sort(space, keys);
@@ -50,25 +49,22 @@ struct KeyOfHash {
 template <class Space>
 Vector<int, Space> sorted_rows(const Space& space, const Vector<std::uint64_t, Space>& keys) {
   sort_keys<Space>(space, keys);
-  const auto rows = allocate<Vector<int, Space>>(space, "prekond::reordering::rows", keys.extent(0));
-  Kokkos::parallel_for("prekond::reordering::take_rows", Rows<Space>(space, 0, keys.extent(0)),
+  const auto rows = allocate<Vector<int, Space>>(space, "prekond::sorted_rows::rows", keys.extent(0));
+  Kokkos::parallel_for("prekond::sorted_rows::take", Rows<Space>(space, 0, keys.extent(0)),
                        TakeRows<Space>{keys, rows});
   return rows;
 }
 
-}  // namespace reordering
-
 template <class Space>
 Ordering<Space> random_order(const Space& space, std::int64_t num_rows, std::uint64_t seed) {
-  const auto keys = allocate<Vector<std::uint64_t, Space>>(space, "prekond::reordering::keys", num_rows);
-  Kokkos::parallel_for("prekond::reordering::key_of_hash", reordering::Rows<Space>(space, 0, num_rows),
-                       reordering::KeyOfHash<Space>{seed, keys});
-  return make_ordering<Space>(space, reordering::sorted_rows<Space>(space, keys));
+  const auto keys = allocate<Vector<std::uint64_t, Space>>(space, "prekond::random_order::keys", num_rows);
+  Kokkos::parallel_for("prekond::random_order::key_of_hash", Rows<Space>(space, 0, num_rows),
+                       KeyOfHash<Space>{seed, keys});
+  return make_ordering<Space>(space, sorted_rows<Space>(space, keys));
 }
 
-#define PREKOND_SORTED_ROWS(Space)                                                                 \
-  template Vector<int, Space> reordering::sorted_rows<Space>(const Space&,                         \
-                                                             const Vector<std::uint64_t, Space>&); \
+#define PREKOND_SORTED_ROWS(Space)                                                                   \
+  template Vector<int, Space> sorted_rows<Space>(const Space&, const Vector<std::uint64_t, Space>&); \
   template Ordering<Space> random_order<Space>(const Space&, std::int64_t, std::uint64_t);
 PREKOND_INSTANTIATE_SPACES(PREKOND_SORTED_ROWS)
 

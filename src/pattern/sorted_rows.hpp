@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace prekond::reordering {
+namespace prekond {
 
 /// Rows sort by a number of 32 bits, and then by their index.
 KOKKOS_INLINE_FUNCTION std::uint64_t sort_key(std::uint64_t number, std::uint64_t row) {
@@ -16,4 +16,4 @@ KOKKOS_INLINE_FUNCTION std::uint64_t sort_key(std::uint64_t number, std::uint64_
 template <class Space>
 Vector<int, Space> sorted_rows(const Space& space, const Vector<std::uint64_t, Space>& keys);
 
-}  // namespace prekond::reordering
+}  // namespace prekond
