@@ -20,6 +20,22 @@ constexpr std::int64_t most_bytes_of_power = std::int64_t(1) << 36, slab_bytes_o
 template <class Space>
 using Rows = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
 
+/// Rows of a small pattern: a team of one vector of lanes each.
+template <class Space>
+using RowsByLanes = Kokkos::TeamPolicy<Space>;
+template <class Space>
+RowsByLanes<Space> by_lanes(const Space& space, const CsrGraphView<Space>& pattern) {
+  return {space, static_cast<int>(pattern.num_rows), 1, is_host_space<Space> ? 1 : 32};
+}
+/// Calls body(i, place) for the entries of the team's row i.
+template <class Space, class Body>
+KOKKOS_FUNCTION void for_entries(const typename RowsByLanes<Space>::member_type& team,
+                                 const CsrGraphView<Space>& pattern, const Body& body) {
+  const int i = team.league_rank();
+  Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, pattern.row_ptrs(i), pattern.row_ptrs(i + 1)),
+                       [&](std::size_t place) { body(i, place); });
+}
+
 template <class Space>
 struct FindMiddle {
   CsrGraphView<Space> pattern;
@@ -79,12 +95,12 @@ struct CountProducts {
   CsrGraphView<Space> pattern;
   Each each;
   VectorView<int, Space> counts;
-  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
-    for (std::size_t place = pattern.row_ptrs(i); place < pattern.row_ptrs(i + 1); ++place) {
+  KOKKOS_FUNCTION void operator()(const typename RowsByLanes<Space>::member_type& team) const {
+    for_entries<Space>(team, pattern, [&](int i, std::size_t place) {
       int count = 0;
-      each(static_cast<int>(i), place, [&](int, int) { ++count; });
+      each(i, place, [&](int, int) { ++count; });
       counts(place) = count;
-    }
+    });
   }
 };
 
@@ -94,21 +110,21 @@ struct FillProducts {
   Each each;
   VectorView<const std::size_t, Space> ptrs;
   VectorView<int, Space> first, second;
-  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
-    for (std::size_t place = pattern.row_ptrs(i); place < pattern.row_ptrs(i + 1); ++place) {
+  KOKKOS_FUNCTION void operator()(const typename RowsByLanes<Space>::member_type& team) const {
+    for_entries<Space>(team, pattern, [&](int i, std::size_t place) {
       std::size_t next = ptrs(place);
-      each(static_cast<int>(i), place, [&](int a, int b) {
+      each(i, place, [&](int a, int b) {
         first(next) = a;
         second(next++) = b;
       });
-    }
+    });
   }
 };
 
 template <class Space, class Each>
 Products<Space> find_products(const Space& space, const CsrGraphView<Space>& pattern, const Each& each) {
   const auto counts = allocate<Vector<int, Space>>(space, "prekond::batched::analyse::counts", pattern.nnz());
-  Kokkos::parallel_for("prekond::batched::analyse::count_products", Rows<Space>(space, 0, pattern.num_rows),
+  Kokkos::parallel_for("prekond::batched::analyse::count_products", by_lanes<Space>(space, pattern),
                        CountProducts<Space, Each>{pattern, each, counts});
   Products<Space> products;
   std::size_t total = 0;
@@ -117,7 +133,7 @@ Products<Space> find_products(const Space& space, const CsrGraphView<Space>& pat
   products.first = allocate<Vector<int, Space>>(space, "prekond::batched::analyse::first", total);
   products.second = allocate<Vector<int, Space>>(space, "prekond::batched::analyse::second", total);
   Kokkos::parallel_for(
-      "prekond::batched::analyse::fill_products", Rows<Space>(space, 0, pattern.num_rows),
+      "prekond::batched::analyse::fill_products", by_lanes<Space>(space, pattern),
       FillProducts<Space, Each>{pattern, each, products.ptrs, products.first, products.second});
   space.fence("prekond::batched::analyse");  // before the counts are freed
   return products;
@@ -127,11 +143,20 @@ template <class Space>
 struct FindMirrors {
   CsrGraphView<Space> pattern;
   VectorView<int, Space> mirror;
-  KOKKOS_FUNCTION void operator()(std::int64_t i, std::int64_t& first_alone) const {
-    for (std::size_t place = pattern.row_ptrs(i); place < pattern.row_ptrs(i + 1); ++place) {
-      mirror(place) = place_of<Space>(pattern, pattern.col_idxs(place), static_cast<int>(i));
-      if (mirror(place) < 0 && i < first_alone) first_alone = i;
-    }
+  KOKKOS_FUNCTION void operator()(const typename RowsByLanes<Space>::member_type& team,
+                                  std::int64_t& first_alone) const {
+    const int i = team.league_rank();
+    int alone = 0;
+    Kokkos::parallel_reduce(
+        Kokkos::ThreadVectorRange(team, pattern.row_ptrs(i), pattern.row_ptrs(i + 1)),
+        [&](std::size_t place, int& count) {
+          mirror(place) = place_of<Space>(pattern, pattern.col_idxs(place), i);
+          count += mirror(place) < 0;
+        },
+        alone);
+    Kokkos::single(Kokkos::PerThread(team), [&] {
+      if (alone > 0 && i < first_alone) first_alone = i;
+    });
   }
 };
 
@@ -140,7 +165,7 @@ void find_mirrors(const Space& space, Analysis<Space>& analysis) {
   const auto& pattern = analysis.pattern;
   analysis.mirror = allocate<Vector<int, Space>>(space, "prekond::batched::analyse::mirror", pattern.nnz());
   std::int64_t alone = pattern.num_rows;
-  Kokkos::parallel_reduce("prekond::batched::analyse::mirrors", Rows<Space>(space, 0, pattern.num_rows),
+  Kokkos::parallel_reduce("prekond::batched::analyse::mirrors", by_lanes<Space>(space, pattern),
                           FindMirrors<Space>{pattern, analysis.mirror}, Kokkos::Min<std::int64_t>(alone));
   if (alone < pattern.num_rows)
     throw InputError("batched: ic0 needs a symmetric pattern, and row " + std::to_string(alone + 1) +
@@ -183,9 +208,10 @@ template <class Space>
 struct FindPlaces {
   CsrGraphView<Space> pattern, transposed;
   VectorView<int, Space> places;
-  KOKKOS_FUNCTION void operator()(std::int64_t j) const {
-    for (std::size_t k = transposed.row_ptrs(j); k < transposed.row_ptrs(j + 1); ++k)
-      places(k) = static_cast<int>(pattern.first_from(transposed.col_idxs(k), static_cast<int>(j)));
+  KOKKOS_FUNCTION void operator()(const typename RowsByLanes<Space>::member_type& team) const {
+    for_entries<Space>(team, transposed, [&](int j, std::size_t k) {
+      places(k) = static_cast<int>(pattern.first_from(transposed.col_idxs(k), j));
+    });
   }
 };
 
@@ -208,7 +234,7 @@ void find_local_lower(const Space& space, Analysis<Space>& analysis, int power) 
   analysis.transposed = transpose_graph<Space>(space, analysis.local);
   analysis.places =
       allocate<Vector<int, Space>>(space, "prekond::batched::analyse::places", analysis.local.nnz());
-  Kokkos::parallel_for("prekond::batched::analyse::places", Rows<Space>(space, 0, analysis.num_rows),
+  Kokkos::parallel_for("prekond::batched::analyse::places", by_lanes<Space>(space, analysis.transposed),
                        FindPlaces<Space>{analysis.local, analysis.transposed, analysis.places});
 }
 

@@ -3,6 +3,7 @@
 #include "pattern/fingerprint.hpp"
 
 #include "core/instantiate.hpp"
+#include "core/row_teams.hpp"
 
 namespace prekond {
 namespace {
@@ -39,9 +40,15 @@ template <class Space>
 struct SumOfPairs {
   CsrGraphView<Space> pattern;
 
-  KOKKOS_FUNCTION void operator()(std::int64_t i, std::uint64_t& sum) const {
-    for (std::size_t k = pattern.row_ptrs(i); k < pattern.row_ptrs(i + 1); ++k)
-      sum += number(i, pattern.col_idxs(k));
+  KOKKOS_FUNCTION void operator()(const typename impl::RowTeams<Space>::Member& team,
+                                  std::uint64_t& sum) const {
+    impl::RowTeams<Space>{pattern.num_rows}.for_each_row(team, [&](std::int64_t i) {
+      std::uint64_t of_row = 0;
+      Kokkos::parallel_reduce(
+          Kokkos::ThreadVectorRange(team, pattern.row_ptrs(i), pattern.row_ptrs(i + 1)),
+          [&](std::size_t k, std::uint64_t& mine) { mine += number(i, pattern.col_idxs(k)); }, of_row);
+      Kokkos::single(Kokkos::PerThread(team), [&] { sum += of_row; });
+    });
   }
   KOKKOS_FUNCTION static std::uint64_t number(std::int64_t i, std::int64_t j) {
     if (i == j) return 0;
@@ -90,10 +97,9 @@ std::uint64_t fingerprint(const Space& space, const std::type_identity_t<CsrGrap
 template <class Space>
 bool is_symmetric(const Space& space, const std::type_identity_t<CsrGraphView<Space>>& pattern) {
   std::uint64_t sum = 0;
-  Kokkos::parallel_reduce(
-      "prekond::is_symmetric",
-      Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, pattern.num_rows),
-      SumOfPairs<Space>{pattern}, sum);
+  Kokkos::parallel_reduce("prekond::is_symmetric",
+                          impl::RowTeams<Space>::policy(space, pattern.num_rows, pattern.nnz()),
+                          SumOfPairs<Space>{pattern}, sum);
   return sum == 0;
 }
 

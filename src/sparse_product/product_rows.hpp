@@ -5,6 +5,7 @@
 #include "sparse_product/row_bins.hpp"
 
 #include "core/copy_rows.hpp"
+#include "sparse_product/lengths_of_rows.hpp"
 #include "sparse_product/listed_rows.hpp"
 #include "sparse_product/long_product_rows.hpp"
 #include "sparse_product/product_row.hpp"
@@ -37,14 +38,7 @@ struct CountProducts {
   RowTeams<Space> rows;
   KOKKOS_FUNCTION void operator()(const typename RowTeams<Space>::Member& team) const {
     rows.for_each_row(team, [&](std::int64_t i) {
-      std::size_t sum = 0;
-      Kokkos::parallel_reduce(
-          Kokkos::ThreadVectorRange(team, a.row_ptrs(i), a.row_ptrs(i + 1)),
-          [&](std::size_t e, std::size_t& mine) {
-            const int k = a.col_idxs(e);
-            mine += b.row_ptrs(k + 1) - b.row_ptrs(k);
-          },
-          sum);
+      const std::size_t sum = lengths_of_rows<Space>(team, a, a.row_ptrs(i), a.row_ptrs(i + 1), b);
       constexpr std::size_t most = ProductTuning::most_products;
       Kokkos::single(Kokkos::PerThread(team), [&] { count(i) = static_cast<int>(sum < most ? sum : most); });
     });

@@ -19,9 +19,6 @@ namespace {
 template <class Scalar, class Space>
 using Matrix = CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>;
 
-template <class Space>
-using Range = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
-
 /// a_ij of the strong influences, and what is left of the rows' sums.
 template <class Scalar, class Space>
 struct ReadInfluences {
@@ -85,16 +82,23 @@ struct DirectValues {
   Matrix<Scalar, Space> b;
   VectorView<double, Space> q;
 
-  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
-    double sum = 0;
-    for (std::size_t k = b.row_ptrs(i); k < b.row_ptrs(i + 1); ++k) {
-      const int col = b.col_idxs(k);
-      std::size_t place = 0;
-      b.values(k) =
-          number(i) >= 0 ? Scalar(1) : find_entry(strong, i, coarse.extent(0) > 0 ? coarse(col) : col, place);
-      sum += to_double(b.values(k));
-    }
-    q(i) = sum;
+  KOKKOS_FUNCTION void operator()(const typename RowTeams<Space>::Member& team) const {
+    RowTeams<Space>{b.num_rows}.for_each_row(team, [&](std::int64_t i) {
+      double all = 0;
+      Kokkos::parallel_reduce(
+          Kokkos::ThreadVectorRange(team, b.row_ptrs(i), b.row_ptrs(i + 1)),
+          [&](std::size_t k, double& sum) {
+            const int col = b.col_idxs(k);
+            std::size_t place = 0;
+            const Scalar value = number(i) >= 0
+                                     ? Scalar(1)
+                                     : find_entry(strong, i, coarse.extent(0) > 0 ? coarse(col) : col, place);
+            b.values(k) = value;
+            sum += to_double(value);
+          },
+          all);
+      Kokkos::single(Kokkos::PerThread(team), [&] { q(i) = all; });
+    });
   }
 };
 
@@ -257,7 +261,7 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> interpolation(
   const auto q = allocate<Vector<double, Space>>(space, "prekond::amg::interpolation::q", n);
   const VectorView<const int, Space> rows_of_columns =
       target.is_numbered ? VectorView<const int, Space>(points.coarse) : VectorView<const int, Space>();
-  Kokkos::parallel_for("prekond::amg::interpolation::direct", Range<Space>(space, 0, n),
+  Kokkos::parallel_for("prekond::amg::interpolation::direct", RowTeams<Space>::policy(space, n, b.nnz()),
                        DirectValues<Scalar, Space>{influences.strong, points.number, rows_of_columns, b, q});
   Kokkos::parallel_for(
       "prekond::amg::interpolation::extended", RowTeams<Space>::policy(space, n, patterns.extended.nnz()),

@@ -7,6 +7,7 @@
 #include <prekond/core/impl/block_reduce.hpp>
 #include <prekond/matrix/spmv.hpp>
 #include "matrix/counter_hash.hpp"
+#include "matrix/find_entry.hpp"
 
 #include "core/instantiate.hpp"
 
@@ -25,9 +26,8 @@ struct FindWeights {
   CsrView<Scalar, Space> a;
   VectorView<Scalar, Space> weight;
   KOKKOS_FUNCTION void operator()(std::int64_t i) const {
-    Scalar diagonal = 0;
-    for (std::size_t k = a.row_ptrs(i); k < a.row_ptrs(i + 1); ++k)
-      if (a.col_idxs(k) == i) diagonal = Kokkos::abs(a.values(k));
+    std::size_t place = 0;
+    const Scalar diagonal = Kokkos::abs(find_entry(a, i, i, place));
     weight(i) = diagonal > Scalar(0) ? diagonal : Scalar(1);
   }
 };

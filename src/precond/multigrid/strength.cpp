@@ -116,22 +116,29 @@ CsrGraph<Space> symmetric_strong_entries(const Space& space, const CsrView<Scala
   return result;
 }
 
-/// Whether the d rows of a node have the same columns, in whole aligned blocks; a row a thread.
+/// Whether the d rows of a node have the same columns, in whole aligned blocks.
 template <class Space>
 struct AnyBrokenBlock {
   CsrGraphView<Space> a;
   int d;
-  KOKKOS_FUNCTION void operator()(std::int64_t i, int& broken) const {
-    const std::int64_t first = i / d * d;
-    const std::size_t begin = a.row_ptrs(i), length = a.row_ptrs(i + 1) - begin;
-    const std::size_t begin_of_first = a.row_ptrs(first);
-    bool whole = length == a.row_ptrs(first + 1) - begin_of_first && length % d == 0;
-    for (std::size_t k = 0; whole && k < length; k += d) {
-      const int col = a.col_idxs(begin + k);
-      whole = col % d == 0 && col == a.col_idxs(begin_of_first + k) &&
-              a.col_idxs(begin + k + d - 1) == col + d - 1;
-    }
-    if (!whole) broken = 1;
+  KOKKOS_FUNCTION void operator()(const typename RowTeams<Space>::Member& team, int& broken) const {
+    RowTeams<Space>{a.num_rows}.for_each_row(team, [&](std::int64_t i) {
+      const std::size_t begin = a.row_ptrs(i), begin_of_first = a.row_ptrs(i / d * d);
+      const int length = static_cast<int>(a.row_ptrs(i + 1) - begin);
+      int bad = length % d == 0 && std::size_t(length) == a.row_ptrs(i / d * d + 1) - begin_of_first ? 0 : 1;
+      if (bad == 0)
+        Kokkos::parallel_reduce(
+            Kokkos::ThreadVectorRange(team, length / d),
+            [&](int k, int& sum) { sum += sum == 0 && !is_whole(begin + k * d, begin_of_first + k * d); },
+            bad);
+      Kokkos::single(Kokkos::PerThread(team), [&] {
+        if (bad > 0) broken = 1;
+      });
+    });
+  }
+  KOKKOS_FUNCTION bool is_whole(std::size_t k, std::size_t of_first) const {
+    const int col = a.col_idxs(k);
+    return col % d == 0 && col == a.col_idxs(of_first) && a.col_idxs(k + d - 1) == col + d - 1;
   }
 };
 
@@ -142,11 +149,14 @@ struct NodesOfBlocks {
   int d;
   VectorView<std::size_t, Space> row_ptrs;
   VectorView<int, Space> col_idxs;
-  KOKKOS_FUNCTION void operator()(std::int64_t node) const {
-    const std::size_t begin = a.row_ptrs(node * d), to = begin / d / d;
-    const std::size_t length = node < num_nodes() ? (a.row_ptrs(node * d + 1) - begin) / d : 0;
-    row_ptrs(node) = to;
-    for (std::size_t k = 0; k < length; ++k) col_idxs(to + k) = a.col_idxs(begin + k * d) / d;
+  KOKKOS_FUNCTION void operator()(const typename RowTeams<Space>::Member& team) const {
+    RowTeams<Space>{num_nodes() + 1}.for_each_row(team, [&](std::int64_t node) {
+      const std::size_t begin = a.row_ptrs(node * d), to = begin / d / d;
+      const int length = node < num_nodes() ? static_cast<int>((a.row_ptrs(node * d + 1) - begin) / d) : 0;
+      Kokkos::single(Kokkos::PerThread(team), [&] { row_ptrs(node) = to; });
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, length),
+                           [&](int k) { col_idxs(to + k) = a.col_idxs(begin + k * d) / d; });
+    });
   }
   KOKKOS_FUNCTION std::int64_t num_nodes() const { return a.num_rows / d; }
 };
@@ -229,10 +239,11 @@ CsrGraph<Space> nodes_of_whole_blocks(const Space& space, const std::type_identi
                                       int unknowns_per_node) {
   const int d = unknowns_per_node;
   check_nodes(a.num_rows, d);
-  using Rows = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
+  using impl::RowTeams;
   int broken = a.num_rows == 0 || a.num_cols % d != 0 ? 1 : 0;
   if (broken == 0)
-    Kokkos::parallel_reduce("prekond::strong_connections::whole_blocks", Rows(space, 0, a.num_rows),
+    Kokkos::parallel_reduce("prekond::strong_connections::whole_blocks",
+                            RowTeams<Space>::policy(space, a.num_rows, a.nnz()),
                             impl::strength::AnyBrokenBlock<Space>{a, d}, Kokkos::Max<int>(broken));
   if (broken > 0) return {};
   const std::int64_t n = a.num_rows / d;
@@ -240,7 +251,8 @@ CsrGraph<Space> nodes_of_whole_blocks(const Space& space, const std::type_identi
       n, a.num_cols / d,
       allocate<Vector<std::size_t, Space>>(space, "prekond::strong_connections::node_ptrs", n + 1),
       allocate<Vector<int, Space>>(space, "prekond::strong_connections::nodes", a.nnz() / d / d)};
-  Kokkos::parallel_for("prekond::strong_connections::nodes_of_blocks", Rows(space, 0, n + 1),
+  Kokkos::parallel_for("prekond::strong_connections::nodes_of_blocks",
+                       RowTeams<Space>::policy(space, n + 1, a.nnz() / d / d),
                        impl::strength::NodesOfBlocks<Space>{a, d, result.row_ptrs, result.col_idxs});
   space.fence("prekond::strong_connections::nodes_of_blocks");
   return result;

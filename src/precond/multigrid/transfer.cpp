@@ -11,6 +11,7 @@
 #include "sparse_product/transpose.hpp"
 
 #include "core/instantiate.hpp"
+#include "core/row_teams.hpp"
 #include "precond/multigrid/hierarchy.hpp"
 #include "precond/multigrid/node_patterns.hpp"
 #include "precond/multigrid/prolongator.hpp"
@@ -38,8 +39,9 @@ struct SetDeadUnknowns {
   KOKKOS_FUNCTION void operator()(std::int64_t i) const {
     const int m = static_cast<int>(near_null_space.extent(1));
     if (near_null_space(i, i % m) != Scalar(0)) return;
-    for (std::size_t k = a.row_ptrs(i); k < a.row_ptrs(i + 1); ++k)
-      if (a.col_idxs(k) == i) a.values(k) = Scalar(1);
+    std::size_t place = 0;
+    find_entry(a, i, i, place);
+    if (place < a.row_ptrs(i + 1)) a.values(place) = Scalar(1);
   }
 };
 
@@ -63,10 +65,19 @@ struct RaiseRounding {
   Matrix<Scalar, Space> a;
   VectorView<Scalar, Space> coarse;
   Scalar rounding, raised;
-  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
-    Scalar size = 0;
-    for (std::size_t k = restriction.row_ptrs(i); k < restriction.row_ptrs(i + 1); ++k)
-      size += restriction.values(k) * restriction.values(k) * fine(restriction.col_idxs(k));
+  KOKKOS_FUNCTION void operator()(const typename RowTeams<Space>::Member& team) const {
+    RowTeams<Space>{a.num_rows}.for_each_row(team, [&](std::int64_t i) {
+      Scalar size = 0;
+      Kokkos::parallel_reduce(
+          Kokkos::ThreadVectorRange(team, restriction.row_ptrs(i), restriction.row_ptrs(i + 1)),
+          [&](std::size_t k, Scalar& sum) {
+            sum += restriction.values(k) * restriction.values(k) * fine(restriction.col_idxs(k));
+          },
+          size);
+      Kokkos::single(Kokkos::PerThread(team), [&] { raise(i, size); });
+    });
+  }
+  KOKKOS_FUNCTION void raise(std::int64_t i, Scalar size) const {
     coarse(i) = size;
     std::size_t place = 0;
     const Scalar entry = find_entry(a, i, i, place);
@@ -79,11 +90,18 @@ struct RaiseRounding {
 template <class Space>
 struct CountMissing {
   CsrGraphView<Space> part, all;
-  KOKKOS_FUNCTION void operator()(std::int64_t i, std::int64_t& count) const {
-    for (std::size_t k = part.row_ptrs(i); k < part.row_ptrs(i + 1); ++k) {
-      const std::size_t place = all.first_from(i, part.col_idxs(k));
-      if (place == all.row_ptrs(i + 1) || all.col_idxs(place) != part.col_idxs(k)) ++count;
-    }
+  KOKKOS_FUNCTION void operator()(const typename RowTeams<Space>::Member& team, std::int64_t& count) const {
+    RowTeams<Space>{part.num_rows}.for_each_row(team, [&](std::int64_t i) {
+      int missing = 0;
+      Kokkos::parallel_reduce(
+          Kokkos::ThreadVectorRange(team, part.row_ptrs(i), part.row_ptrs(i + 1)),
+          [&](std::size_t k, int& sum) { sum += is_missing(i, part.col_idxs(k)); }, missing);
+      Kokkos::single(Kokkos::PerThread(team), [&] { count += missing; });
+    });
+  }
+  KOKKOS_FUNCTION int is_missing(std::int64_t i, int col) const {
+    const std::size_t place = all.first_from(i, col);
+    return place == all.row_ptrs(i + 1) || all.col_idxs(place) != col ? 1 : 0;
   }
 };
 
@@ -122,7 +140,8 @@ CsrGraphView<Space> nodes_of(const Level<Scalar, Space>& level) {
 template <class Space>
 bool is_part_of(const Space& space, const CsrGraph<Space>& part, const CsrGraph<Space>& all) {
   std::int64_t missing = 0;
-  Kokkos::parallel_reduce("prekond::amg::count_missing", Rows<Space>(space, 0, part.num_rows),
+  Kokkos::parallel_reduce("prekond::amg::count_missing",
+                          RowTeams<Space>::policy(space, part.num_rows, part.nnz()),
                           CountMissing<Space>{part, all}, missing);
   return missing == 0;
 }
@@ -307,7 +326,8 @@ void Hierarchy<Scalar, Space>::raise_rounding(const Space& space, Level<Scalar, 
   }
   coarse.sizes = list(coarse.num_rows());
   Kokkos::parallel_for(
-      "prekond::amg::raise_rounding", Rows<Space>(space, 0, coarse.num_rows()),
+      "prekond::amg::raise_rounding",
+      RowTeams<Space>::policy(space, coarse.num_rows(), fine.transfer.restriction.nnz()),
       RaiseRounding<Scalar, Space>{fine.transfer.restriction, fine.sizes, coarse.owned, coarse.sizes,
                                    rounding_of_sums<Scalar>(), shift_of_null_space<Scalar>()});
 }

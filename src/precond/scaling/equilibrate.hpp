@@ -36,8 +36,14 @@ struct EquilibrateRow {
   Matrix a;
   VectorView<const Real, Space> scale;
   VectorView<Scalar, Space> values;
-  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
-    for (RowCursor<Matrix> entry(a, i, 0, 1); !entry.is_done(); entry.advance()) {
+  KOKKOS_FUNCTION void operator()(const typename RowTeams<Space>::Member& team) const {
+    RowTeams<Space>{a.num_rows}.for_each_row(team, [&](std::int64_t i) {
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, parts_of_row<Space>),
+                           [&](int part) { scale_part(i, part); });
+    });
+  }
+  KOKKOS_FUNCTION void scale_part(std::int64_t i, int part) const {
+    for (RowCursor<Matrix> entry(a, i, part, parts_of_row<Space>); !entry.is_done(); entry.advance()) {
       const int col = entry.col();
       // Both factors are applied together, as one of them may take the entry out of range.
       values(entry.place()) = col < a.num_rows ? entry.value() * (scale(i) * scale(col)) : Scalar(0);
@@ -83,8 +89,10 @@ class Equilibrated {
     Kokkos::parallel_for(
         "prekond::equilibrate::choose_scale", Policy(space, 0, a.num_rows),
         ChooseScale<Real, Space>{size, m_graded ? Real(0) : std::ldexp(Real(1), -half), m_scale});
-    Kokkos::parallel_for("prekond::equilibrate::scale_rows", Policy(space, 0, a.num_rows),
-                         EquilibrateRow<Scalar, Space, Matrix>{a, m_scale, m_values});
+    Kokkos::parallel_for(
+        "prekond::equilibrate::scale_rows",
+        RowTeams<Space>::policy(space, a.num_rows, static_cast<std::int64_t>(a.values.extent(0))),
+        EquilibrateRow<Scalar, Space, Matrix>{a, m_scale, m_values});
     m_matrix = with_values<Scalar, Space>(a, m_values);
   }
 

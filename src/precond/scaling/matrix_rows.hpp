@@ -6,6 +6,7 @@
 #include <prekond/core/views.hpp>
 #include <prekond/matrix/bcsr_matrix.hpp>
 #include <prekond/matrix/csr_matrix.hpp>
+#include "core/row_teams.hpp"
 
 #include "precond/scaling/diagonal.hpp"
 
@@ -124,6 +125,46 @@ template <class Scalar, class Space>
 KOKKOS_FORCEINLINE_FUNCTION std::size_t row_length(const BlockEntries<Scalar, Space>& a, std::int64_t row) {
   const std::int64_t k = row / a.block_size;
   return (a.row_ptrs(k + 1) - a.row_ptrs(k)) * a.block_size;
+}
+
+/// The parts of a row that a kernel of RowTeams gives to its lanes.
+template <class Space>
+inline constexpr int parts_of_row = is_host_space<Space> ? 1 : 32;
+
+/// A row's diagonal entry and the size of its largest entry.
+template <class Scalar>
+struct RowSizes {
+  using Real = real_type_t<Scalar>;
+  Scalar diagonal = 0;  ///< 0 where it is missing or not finite
+  Real largest = 0;
+
+  KOKKOS_FUNCTION RowSizes& operator+=(const RowSizes& other) {  // of other entries
+    diagonal += other.diagonal;
+    if (other.largest > largest) largest = other.largest;
+    return *this;
+  }
+};
+
+/// The sizes of row i, by a vector of lanes. Entries not finite or from column `num_cols` on are left out.
+template <class Scalar, class Member, class Matrix>
+KOKKOS_FUNCTION RowSizes<Scalar> measure_row(const Member& team, const Matrix& a, std::int64_t i,
+                                             std::int64_t num_cols) {
+  constexpr int parts = parts_of_row<typename Member::execution_space>;
+  RowSizes<Scalar> sizes;
+  Kokkos::parallel_reduce(
+      Kokkos::ThreadVectorRange(team, parts),
+      [&](int part, RowSizes<Scalar>& mine) {
+        for (RowCursor<Matrix> entry(a, i, part, parts); !entry.is_done(); entry.advance()) {
+          const int col = entry.col();
+          const Scalar value = entry.value();
+          if (col >= num_cols || !is_finite(value)) continue;
+          const auto size = Kokkos::abs(value);
+          if (size > mine.largest) mine.largest = size;
+          if (col == i) mine.diagonal = value;
+        }
+      },
+      sizes);
+  return sizes;
 }
 
 /// An entry of a matrix by blocks, as find_entry has it: zero where its block is not stored; `place` is

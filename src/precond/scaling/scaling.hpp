@@ -9,6 +9,7 @@
 #include <string>
 
 #include "core/row_teams.hpp"
+#include "matrix/find_entry.hpp"
 
 namespace prekond::impl::scaled {
 
@@ -62,9 +63,8 @@ struct FromDiagonal {
   VectorView<int, Space> exponent;
 
   KOKKOS_FUNCTION void operator()(std::int64_t i) const {
-    int found = 0;
-    for (std::size_t k = a.row_ptrs(i); k < a.row_ptrs(i + 1); ++k)
-      if (a.col_idxs(k) == i) found = exponent_of_entry(a.values(k));
+    std::size_t place = 0;
+    const int found = exponent_of_entry(find_entry(a, i, i, place));
     exponent(i) = found == no_exponent ? 0 : -(found >> 1);
   }
 };

@@ -26,6 +26,8 @@ KOKKOS_FORCEINLINE_FUNCTION bool is_weak(unsigned state) {
 template <class Scalar, class Space, class Matrix>
 struct WeakRows {
   using Real = real_type_t<Scalar>;
+  using Member = typename RowTeams<Space>::Member;
+  static constexpr int parts = parts_of_row<Space>;
   Matrix a;
   int block_size;  ///< of the rows that are inverted together, consecutive ones
   WeakRule<Real> rule;
@@ -39,10 +41,11 @@ struct WeakRows {
   KOKKOS_FORCEINLINE_FUNCTION bool in_one_block(std::int64_t i, std::int64_t j) const {
     return i / block_size == j / block_size;
   }
-  /// Calls body(j, |a_ij|) for the entries of row i off the diagonal, but for those in other ranks' columns.
+  /// Calls body(j, |a_ij|) for the entries of a part of row i off the diagonal, but for those in other ranks'
+  /// columns.
   template <class Body>
-  KOKKOS_FUNCTION void for_each_other(std::int64_t i, const Body& body) const {
-    for (RowCursor<Matrix> entry(a, i, 0, 1); !entry.is_done(); entry.advance()) {
+  KOKKOS_FUNCTION void for_each_other(std::int64_t i, int part, const Body& body) const {
+    for (RowCursor<Matrix> entry(a, i, part, parts); !entry.is_done(); entry.advance()) {
       const int j = entry.col();
       if (j == i || j >= a.num_rows) continue;
       const Real size = size_of(entry.value());
@@ -55,51 +58,63 @@ struct WeakRows {
 /// where there is room.
 template <class Scalar, class Space, class Matrix>
 struct FindSuspects {
-  WeakRows<Scalar, Space, Matrix> rows;
-  KOKKOS_FUNCTION void operator()(std::int64_t i, std::int64_t& count) const {
-    using Real = real_type_t<Scalar>;
-    Real own = 0, largest = 0;
-    for (RowCursor<Matrix> entry(rows.a, i, 0, 1); !entry.is_done(); entry.advance()) {
-      const int j = entry.col();
-      if (j >= rows.a.num_rows) continue;
-      const Real size = rows.size_of(entry.value());
-      if (j == i)
-        own = size;
-      else if (size > largest)
-        largest = size;
-    }
-    const bool is_suspect = own > 0 && own <= rows.rule.theta * largest;
-    count += is_suspect;
-    if (rows.state.extent(0) == 0) return;
-    rows.diagonal(i) = rows.pivot(i) = own;
-    rows.state(i) = is_suspect ? suspect : 0u;
+  using Rows = WeakRows<Scalar, Space, Matrix>;
+  Rows rows;
+  KOKKOS_FUNCTION void operator()(const typename Rows::Member& team, std::int64_t& count) const {
+    RowTeams<Space>{rows.a.num_rows}.for_each_row(team, [&](std::int64_t i) {
+      const auto sizes = measure_row<Scalar>(team, rows.a, i, rows.a.num_rows);
+      const typename Rows::Real own = rows.size_of(sizes.diagonal);
+      const bool is_suspect = own > 0 && own <= rows.rule.theta * sizes.largest;  // theta < 1
+      Kokkos::single(Kokkos::PerThread(team), [&] {
+        count += is_suspect;
+        if (rows.state.extent(0) == 0) return;
+        rows.diagonal(i) = rows.pivot(i) = own;
+        rows.state(i) = is_suspect ? suspect : 0u;
+      });
+    });
   }
 };
 
 /// p_i of suspect rows.
 template <class Scalar, class Space, class Matrix>
 struct FindPivots {
-  WeakRows<Scalar, Space, Matrix> rows;
-  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
-    using Real = real_type_t<Scalar>;
-    if (rows.state(i) == 0) return;
-    Real most = rows.diagonal(i);
-    rows.for_each_other(i, [&](int k, Real size) {
-      if (rows.in_one_block(i, k) && size > most) most = size;
+  using Rows = WeakRows<Scalar, Space, Matrix>;
+  using Real = real_type_t<Scalar>;
+  Rows rows;
+  KOKKOS_FUNCTION void operator()(const typename Rows::Member& team) const {
+    RowTeams<Space>{rows.a.num_rows}.for_each_row(team, [&](std::int64_t i) {
+      if (rows.state(i) == 0) return;
+      Real most = 0;
+      Kokkos::parallel_reduce(
+          Kokkos::ThreadVectorRange(team, Rows::parts),
+          [&](int part, Real& mine) {
+            rows.for_each_other(i, part, [&](int k, Real size) {
+              if (rows.in_one_block(i, k) && size > mine) mine = size;
+            });
+          },
+          Kokkos::Max<Real>(most));
+      Kokkos::single(Kokkos::PerThread(team), [&] {
+        if (most > rows.pivot(i)) rows.pivot(i) = most;
+      });
     });
-    rows.pivot(i) = most;
   }
 };
 
 /// Compares suspect rows with the entries of row k and column k.
 template <class Scalar, class Space, class Matrix>
 struct CompareEntries {
+  using Rows = WeakRows<Scalar, Space, Matrix>;
   using Real = real_type_t<Scalar>;
-  WeakRows<Scalar, Space, Matrix> rows;
-  KOKKOS_FUNCTION void operator()(std::int64_t k) const {
+  Rows rows;
+  KOKKOS_FUNCTION void operator()(const typename Rows::Member& team) const {
+    RowTeams<Space>{rows.a.num_rows}.for_each_row(team, [&](std::int64_t k) {
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, Rows::parts), [&](int part) { compare(k, part); });
+    });
+  }
+  KOKKOS_FUNCTION void compare(std::int64_t k, int part) const {
     unsigned own = 0;
     const bool is_suspect = (rows.state(k) & suspect) != 0;
-    rows.for_each_other(k, [&](int j, Real size) {
+    rows.for_each_other(k, part, [&](int j, Real size) {
       const bool others_are = (rows.state(j) & suspect) != 0;
       if (!is_suspect && !others_are) return;
       if (is_suspect && rows.diagonal(j) > 0 &&
@@ -151,12 +166,13 @@ template <class Scalar, class Space, class Matrix>
 StrongDiagonal<Scalar, Space, Matrix> zero_weak_diagonal(const Space& space, const Matrix& a,
                                                          int block_size) {
   using Real = real_type_t<Scalar>;
-  const Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>> each(space, 0, a.num_rows);
+  const auto by_lanes =
+      RowTeams<Space>::policy(space, a.num_rows, static_cast<std::int64_t>(a.values.extent(0)));
   WeakRows<Scalar, Space, Matrix> rows{a, block_size, {}, {}, {}, {}};
   StrongDiagonal<Scalar, Space, Matrix> result{a, {}, 0};
   const auto find_suspects = [&] {
     std::int64_t suspects = 0;
-    Kokkos::parallel_reduce("prekond::weak_diagonal::find_suspects", each,
+    Kokkos::parallel_reduce("prekond::weak_diagonal::find_suspects", by_lanes,
                             FindSuspects<Scalar, Space, Matrix>{rows}, suspects);
     return suspects;
   };
@@ -168,13 +184,15 @@ StrongDiagonal<Scalar, Space, Matrix> zero_weak_diagonal(const Space& space, con
   rows.pivot = pivot;
   rows.state = state;
   find_suspects();
-  Kokkos::parallel_for("prekond::weak_diagonal::find_pivots", each, FindPivots<Scalar, Space, Matrix>{rows});
-  Kokkos::parallel_for("prekond::weak_diagonal::compare_entries", each,
+  Kokkos::parallel_for("prekond::weak_diagonal::find_pivots", by_lanes,
+                       FindPivots<Scalar, Space, Matrix>{rows});
+  Kokkos::parallel_for("prekond::weak_diagonal::compare_entries", by_lanes,
                        CompareEntries<Scalar, Space, Matrix>{rows});
   result.values =
       allocate<Vector<Scalar, Space>>(space, "prekond::weak_diagonal::values", a.values.extent(0));
   Kokkos::deep_copy(space, result.values, a.values);
-  Kokkos::parallel_reduce("prekond::weak_diagonal::zero", each,
+  Kokkos::parallel_reduce("prekond::weak_diagonal::zero",
+                          Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, a.num_rows),
                           ZeroWeak<Scalar, Space, Matrix>{rows, result.values}, result.num_weak);
   if (result.num_weak > 0)
     result.matrix = with_values<Scalar, Space>(a, result.values);

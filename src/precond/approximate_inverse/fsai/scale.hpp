@@ -6,6 +6,7 @@
 #include <prekond/core/scalar.hpp>
 #include "core/kernel_policy.hpp"
 #include "core/lane_group.hpp"
+#include "core/row_teams.hpp"
 #include "matrix/filter_entries.hpp"
 #include "matrix/find_entry.hpp"
 
@@ -44,12 +45,15 @@ struct MeasureRow {
   KeepLarge<Scalar, Space> large;
   double delta;
   VectorView<double, Space> least;
-  KOKKOS_FUNCTION void operator()(int i) const {
-    const auto& row_ptrs = large.pattern.row_ptrs;
-    const std::size_t last = row_ptrs(i + 1) - 1;
-    double sum = 0;
-    for (std::size_t k = row_ptrs(i); k <= last; ++k) sum += large.square(k, last);
-    least(i) = delta * delta * sum;
+  KOKKOS_FUNCTION void operator()(const typename RowTeams<Space>::Member& team) const {
+    RowTeams<Space>{large.pattern.num_rows}.for_each_row(team, [&](std::int64_t i) {
+      const std::size_t begin = large.pattern.row_ptrs(i), end = large.pattern.row_ptrs(i + 1);
+      double sum = 0;
+      Kokkos::parallel_reduce(
+          Kokkos::ThreadVectorRange(team, begin, end),
+          [&](std::size_t k, double& mine) { mine += large.square(k, end - 1); }, sum);
+      Kokkos::single(Kokkos::PerThread(team), [&] { least(i) = delta * delta * sum; });
+    });
   }
 };
 
@@ -60,7 +64,8 @@ Vector<double, Space> measure_rows(const Space& space, const CsrGraphView<Space>
                                    VectorView<const real_type_t<Scalar>, Space> diagonal, double delta) {
   const auto least = allocate<Vector<double, Space>>(space, "prekond::fsai::postfilter::least", g.num_rows);
   const KeepLarge<Scalar, Space> large{g, values, diagonal, {}};
-  Kokkos::parallel_for("prekond::fsai::postfilter::norms", Kokkos::RangePolicy<Space>(space, 0, g.num_rows),
+  Kokkos::parallel_for("prekond::fsai::postfilter::norms",
+                       RowTeams<Space>::policy(space, g.num_rows, g.nnz()),
                        MeasureRow<Scalar, Space>{large, delta, least});
   return least;
 }

@@ -26,14 +26,13 @@ struct MeasureRow {
   VectorView<double, Space> scale;
   VectorView<Scalar, Space> diagonals;
   VectorView<Scalar, Space> magnitudes;  ///< may be empty
-  KOKKOS_FUNCTION void operator()(int i) const {
-    Scalar largest = 0, diagonal = 0;
-    for (RowCursor<Matrix> entry(a, i, 0, 1); !entry.is_done() && entry.col() < a.num_rows; entry.advance()) {
-      const Scalar value = entry.value(), size = Kokkos::abs(value);
-      if (!Kokkos::isfinite(value)) continue;
-      if (size > largest) largest = size;
-      if (entry.col() == i) diagonal = value;
-    }
+  KOKKOS_FUNCTION void operator()(const typename RowTeams<Space>::Member& team) const {
+    RowTeams<Space>{a.num_rows}.for_each_row(team, [&](std::int64_t i) {
+      const auto sizes = measure_row<Scalar>(team, a, i, a.num_rows);
+      Kokkos::single(Kokkos::PerThread(team), [&] { store(i, sizes.diagonal, sizes.largest); });
+    });
+  }
+  KOKKOS_FUNCTION void store(std::int64_t i, Scalar diagonal, Scalar largest) const {
     scale(i) = largest > 0 ? inverse_power_of_two(double(largest)) : 1.0;
     diagonals(i) = diagonal;
     if (magnitudes.extent(0) > 0)
@@ -49,8 +48,10 @@ RowSizes<Scalar, Space> measure_rows(const Space& space, const Matrix& a, const 
       allocate<Vector<double, Space>>(space, label + "::row_scale", a.num_rows),
       allocate<Vector<Scalar, Space>>(space, label + "::diagonal", a.num_rows),
       allocate<Vector<Scalar, Space>>(space, label + "::magnitude", with_magnitude ? a.num_rows : 0)};
-  Kokkos::parallel_for(label + "::measure_rows", Kokkos::RangePolicy<Space>(space, 0, a.num_rows),
-                       MeasureRow<Scalar, Space, Matrix>{a, sizes.scale, sizes.diagonal, sizes.magnitude});
+  Kokkos::parallel_for(
+      label + "::measure_rows",
+      RowTeams<Space>::policy(space, a.num_rows, static_cast<std::int64_t>(a.values.extent(0))),
+      MeasureRow<Scalar, Space, Matrix>{a, sizes.scale, sizes.diagonal, sizes.magnitude});
   return sizes;
 }
 

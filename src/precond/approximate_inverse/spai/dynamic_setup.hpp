@@ -141,7 +141,8 @@ class Setup {
                                                 start.num_rows)),
         m_outcome(make_breakdown_counter(space, "prekond::dynamic_spai::numeric::outcome")),
         m_next(allocate<Vector<int, Space>>(space, "prekond::dynamic_spai::numeric::next", 1)) {
-    Kokkos::parallel_for("prekond::dynamic_spai::numeric::scale_rows", policy(start.num_rows),
+    Kokkos::parallel_for("prekond::dynamic_spai::numeric::scale_rows",
+                         RowTeams<Space>::policy(space, start.num_rows, b.nnz()),
                          spai::ScaleRow<Scalar, Space>{b, m_scale});
     m_longest_start = static_cast<int>(longest_row<Space>(space, start.row_ptrs).length);
   }

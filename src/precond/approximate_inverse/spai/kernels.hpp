@@ -3,11 +3,14 @@
 #pragma once
 /// The kernels of the static SPAI's setup, each over the columns of a bin.
 #include "core/kernel_policy.hpp"
+#include "core/row_teams.hpp"
 #include "matrix/find_entry.hpp"
+#include "sparse_product/lengths_of_rows.hpp"
 
 #include "precond/approximate_inverse/spai/bins.hpp"
 #include "precond/approximate_inverse/spai/column.hpp"
 #include "precond/approximate_inverse/spai/tuning.hpp"
+#include "precond/scaling/matrix_rows.hpp"
 #include "precond/scaling/power_of_two.hpp"
 #include "precond/setup/breakdown_counter.hpp"
 
@@ -88,22 +91,20 @@ struct FindArrays {
 };
 
 /// n1 at most: the lengths of B's rows J together, and no more than there are indices.
-template <class Scalar, class Space>
+template <class Space>
 struct BoundRows {
-  CsrView<Scalar, Space> b;
-  CsrGraphView<Space> lists;
+  CsrGraphView<Space> b, lists;
   VectorView<const unsigned char, Space> chosen;  ///< empty: all
   VectorView<int, Space> most;
 
-  KOKKOS_FUNCTION void operator()(std::int64_t k) const {
-    if (chosen.extent(0) > 0 && chosen(k) != Status::again) return;
-    std::size_t sum = 0;
-    for (std::size_t p = lists.row_ptrs(k); p < lists.row_ptrs(k + 1); ++p) {
-      const int col = lists.col_idxs(p);
-      sum += b.row_ptrs(col + 1) - b.row_ptrs(col);
-    }
+  KOKKOS_FUNCTION void operator()(const typename RowTeams<Space>::Member& team) const {
     const auto limit = static_cast<std::size_t>(lists.num_rows);
-    most(k) = static_cast<int>(sum < limit ? sum : limit);
+    RowTeams<Space>{lists.num_rows}.for_each_row(team, [&](std::int64_t k) {
+      if (chosen.extent(0) > 0 && chosen(k) != Status::again) return;
+      const std::size_t sum =
+          lengths_of_rows<Space>(team, lists, lists.row_ptrs(k), lists.row_ptrs(k + 1), b);
+      Kokkos::single(Kokkos::PerThread(team), [&] { most(k) = static_cast<int>(sum < limit ? sum : limit); });
+    });
   }
 };
 
@@ -208,13 +209,13 @@ template <class Scalar, class Space>
 struct ScaleRow {
   CsrView<Scalar, Space> b;
   VectorView<double, Space> scale;
-  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
-    double largest = 0;
-    for (std::size_t k = b.row_ptrs(i); k < b.row_ptrs(i + 1) && b.col_idxs(k) < scale.extent_int(0); ++k) {
-      const double size = Kokkos::abs(double(b.values(k)));
-      if (size > largest && Kokkos::isfinite(size)) largest = size;
-    }
-    scale(i) = largest > 0 ? inverse_power_of_two(largest) : 1.0;
+  KOKKOS_FUNCTION void operator()(const typename RowTeams<Space>::Member& team) const {
+    const auto n = static_cast<std::int64_t>(scale.extent(0));
+    RowTeams<Space>{n}.for_each_row(team, [&](std::int64_t i) {
+      const auto largest = double(measure_row<Scalar>(team, b, i, n).largest);
+      Kokkos::single(Kokkos::PerThread(team),
+                     [&] { scale(i) = largest > 0 ? inverse_power_of_two(largest) : 1.0; });
+    });
   }
 };
 

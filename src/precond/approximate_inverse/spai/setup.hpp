@@ -44,7 +44,8 @@ class Setup {
             allocate<Vector<unsigned char, Space>>(space, "prekond::spai::numeric::status", lists.num_rows)),
         m_outcome(make_breakdown_counter(space, "prekond::spai::numeric::outcome", wanted)),
         m_main(space, options.workspace_budget) {
-    Kokkos::parallel_for("prekond::spai::numeric::scale_rows", rows_policy(),
+    Kokkos::parallel_for("prekond::spai::numeric::scale_rows",
+                         RowTeams<Space>::policy(space, lists.num_rows, b.nnz()),
                          ScaleRow<Scalar, Space>{b, m_scale});
   }
 
@@ -123,8 +124,9 @@ class Setup {
 
   /// n1 of the columns that wait for it.
   void count_rows(VectorView<const unsigned char, Space> chosen) {
-    Kokkos::parallel_for("prekond::spai::numeric::bound_rows", rows_policy(),
-                         BoundRows<Scalar, Space>{m_b, m_lists, chosen, m_n1});
+    Kokkos::parallel_for("prekond::spai::numeric::bound_rows",
+                         RowTeams<Space>::policy(m_space, m_lists.num_rows, m_lists.nnz()),
+                         BoundRows<Space>{m_b, m_lists, chosen, m_n1});
     const ColumnBins<Space>& bins = bins_of(0, chosen);
     for (const Bin& bin : bins.bins) {
       const std::size_t bytes = FindArrays(nullptr, bin.n1, bin.n2).bytes;

@@ -6,6 +6,7 @@
 #include <prekond/precond/impl/incomplete_factorization.hpp>
 
 #include "core/instantiate.hpp"
+#include "core/row_teams.hpp"
 #include "precond/factorization/ilu/row_breakdowns.hpp"
 #include "precond/factorization/ilu/symbolic_factors.hpp"
 #include "precond/factorization/ilu/triangles.hpp"
@@ -13,6 +14,7 @@
 #include "precond/scaling/diagonal.hpp"
 #include "precond/setup/mirrored_matrix.hpp"
 #include "precond/setup/setup_time.hpp"
+#include "sparse_product/lengths_of_rows.hpp"
 
 #include <string>
 
@@ -25,19 +27,21 @@ namespace {
 template <class Space>
 struct LengthsOfRowsBefore {
   CsrGraphView<Space> rows, others;
-  KOKKOS_FUNCTION void operator()(std::int64_t i, double& sum) const {
-    for (std::size_t k = rows.row_ptrs(i); k < rows.row_ptrs(i + 1) && rows.col_idxs(k) < i; ++k)
-      sum += double(others.row_ptrs(rows.col_idxs(k) + 1) - others.row_ptrs(rows.col_idxs(k)));
+  KOKKOS_FUNCTION void operator()(const typename impl::RowTeams<Space>::Member& team, double& sum) const {
+    impl::RowTeams<Space>{rows.num_rows}.for_each_row(team, [&](std::int64_t i) {
+      const std::size_t found =
+          impl::lengths_of_rows<Space>(team, rows, rows.row_ptrs(i), rows.first_from(i, i), others);
+      Kokkos::single(Kokkos::PerThread(team), [&] { sum += double(found); });
+    });
   }
 };
 template <class Space>
 double lengths_of_rows_before(const Space& space, const CsrGraphView<Space>& rows,
                               const CsrGraphView<Space>& others) {
   double sum = 0;
-  Kokkos::parallel_reduce(
-      "prekond::ilu::symbolic::count_work",
-      Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, rows.num_rows),
-      LengthsOfRowsBefore<Space>{rows, others}, sum);
+  Kokkos::parallel_reduce("prekond::ilu::symbolic::count_work",
+                          impl::RowTeams<Space>::policy(space, rows.num_rows, rows.nnz()),
+                          LengthsOfRowsBefore<Space>{rows, others}, sum);
   return sum;
 }
 

@@ -7,6 +7,7 @@
 
 #include "core/instantiate.hpp"
 #include "core/row_teams.hpp"
+#include "sparse_product/lengths_of_rows.hpp"
 
 #include <string>
 
@@ -24,11 +25,22 @@ struct ListLength {
   KOKKOS_FUNCTION std::size_t of_a(std::int64_t i) const {
     return a.first_from(i, lower.num_rows) - a.row_ptrs(i);
   }
-  KOKKOS_FUNCTION std::size_t operator()(std::int64_t i) const {
-    std::size_t sum = length(upper, i) + of_a(i);
-    for (std::size_t k = lower.row_ptrs(i); k < lower.row_ptrs(i + 1); ++k)
-      sum += 1 + length(upper, lower.col_idxs(k));
-    return sum;
+};
+
+template <class Space>
+struct CountListed {
+  using Rows = RowTeams<Space>;
+  ListLength<Space> list;
+  VectorView<std::size_t, Space> lengths;
+  KOKKOS_FUNCTION void operator()(const typename Rows::Member& team) const {
+    const CsrGraphView<Space>&lower = list.lower, &upper = list.upper;
+    Rows{lower.num_rows}.for_each_row(team, [&](std::int64_t i) {
+      const std::size_t rows =
+          lengths_of_rows<Space>(team, lower, lower.row_ptrs(i), lower.row_ptrs(i + 1), upper);
+      Kokkos::single(Kokkos::PerThread(team), [&] {
+        lengths(i) = rows + list.length(lower, i) + list.length(upper, i) + list.of_a(i);
+      });
+    });
   }
 };
 
@@ -225,11 +237,14 @@ GrownPattern<Space> add_candidates(const Space& space, const CsrGraphView<Space>
                                    std::int64_t most_bytes) {
   const std::int64_t n = s.num_rows();
   const ListLength<Space> list{a, s.lower, s.upper};
-  const auto [list_ptrs, listed] = scan_row_lengths(space, "prekond::par_ilut::list", n, list);
+  const auto policy = RowTeams<Space>::policy(space, n, s.upper.nnz());
+  const auto lengths = allocate<Vector<std::size_t, Space>>(space, "prekond::par_ilut::list_lengths", n);
+  Kokkos::parallel_for("prekond::par_ilut::count_listed", policy, CountListed<Space>{list, lengths});
+  const auto [list_ptrs, listed] =
+      scan_row_lengths(space, "prekond::par_ilut::list", n, VectorView<const std::size_t, Space>(lengths));
   check_bytes("the list of candidates", listed, listed * sizeof(int), most_bytes);
   const auto cols = allocate<Vector<int, Space>>(space, "prekond::par_ilut::list", listed);
-  Kokkos::parallel_for("prekond::par_ilut::list_columns", RowTeams<Space>::policy(space, n, s.upper.nnz()),
-                       ListColumns<Space>{list, list_ptrs, cols});
+  Kokkos::parallel_for("prekond::par_ilut::list_columns", policy, ListColumns<Space>{list, list_ptrs, cols});
   sort_columns<Space>(space, n, list_ptrs, cols);
   Union<Space> rows(space, n, list_ptrs, cols);
   const std::size_t of_lower = rows.count(false), of_upper = rows.count(true);

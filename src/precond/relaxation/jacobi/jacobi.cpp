@@ -77,11 +77,16 @@ struct CountImaginary {
 /// A's rows times d_i.
 template <class Scalar, class Space>
 struct ScaleMatrix {
-  VectorView<const std::size_t, Space> row_ptrs;
+  using Rows = RowTeams<Space>;
+  CsrGraphView<Space> a;
   VectorView<const Scalar, Space> scale;
   VectorView<Scalar, Space> values;
-  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
-    for (std::size_t k = row_ptrs(i); k < row_ptrs(i + 1); ++k) values(k) *= scale(i);
+  KOKKOS_FUNCTION void operator()(const typename Rows::Member& team) const {
+    Rows{a.num_rows}.for_each_row(team, [&](std::int64_t i) {
+      const Scalar own = scale(i);
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, a.row_ptrs(i), a.row_ptrs(i + 1)),
+                           [&](std::size_t k) { values(k) *= own; });
+    });
   }
 };
 
@@ -235,8 +240,8 @@ void Jacobi<Scalar, Space>::keep_matrix(const Space& space, const matrix_view& a
   const Matrix square(a.num_rows, a.num_rows, copy.row_ptrs, copy.col_idxs, copy.values);
   if (!is_block())
     Kokkos::parallel_for("prekond::jacobi::numeric::scale_matrix",
-                         Kokkos::RangePolicy<Space>(space, 0, a.num_rows),
-                         impl::jacobi::ScaleMatrix<Scalar, Space>{square.row_ptrs, m_inverse, square.values});
+                         impl::RowTeams<Space>::policy(space, square.num_rows, square.nnz()),
+                         impl::jacobi::ScaleMatrix<Scalar, Space>{square, m_inverse, square.values});
   m_matrix = StoredMatrix<Scalar, Space>(space, square, {Storage::full, MatrixFormat::automatic});
 }
 
