@@ -14,8 +14,8 @@ using Rows = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
 struct MultilevelTuning {
   static constexpr std::int64_t coarsest = 64;  ///< vertices of a graph that is not made coarser
   static constexpr std::int64_t vertices = 32;  ///< of a piece of a coarser graph, in the mean
-  /// A bisection of a coarser graph that cuts fewer than an eighth of its pieces is the last one there.
-  static constexpr std::int64_t share = 8;
+  /// A bisection of a coarser graph that cuts fewer than one of 32 pieces is the last one there.
+  static constexpr std::int64_t share = 32;
   /// Moves after a bisection. 4 leave a tenth more edges between parts of poisson3d:60, 16 take 3 % away.
   static constexpr int rounds = 8;
   static constexpr double imbalance = 0.06;  ///< of a piece's rows and its share of all
