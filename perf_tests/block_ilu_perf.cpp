@@ -25,7 +25,7 @@
 /// numeric/SCHEDULE   of a further numeric phase of a matrix by blocks; `factor`: only of the factorisation;
 ///                    `from_csr`: of a numeric phase of the matrix by single rows
 /// apply/METHOD       an application; `over_products`: over that of the product by BCSR; METHOD is an exact
-///                    one, or jacobi_K with K sweeps
+///                    one, isai, or jacobi_K with K sweeps
 /// gmres/ORTHOGONALIZATION/METHOD     a whole solve (ORTHOGONALIZATION stepsS: step_size S, cgs2);
 /// `iterations`, `converged`, `precond`: seconds of 30
 ///                    applications; `true_relative_residual`
@@ -245,7 +245,8 @@ void register_all(int& argc, char** argv) {
     data->spec = std::filesystem::path(spec).filename().string();
     add_product(data, settings);
     add_setup(data, settings);
-    for (const std::string method : {"auto", "levels", "sync_free"}) add_method(data, settings, method);
+    for (const std::string method : {"auto", "levels", "sync_free", "isai"})
+      add_method(data, settings, method);
     for (const std::string& count : settings.sweeps) add_method(data, settings, "jacobi_" + count);
     add_cusparse(data, settings);
     perf::add("end/" + data->spec, 1, [=](benchmark::State&) {

@@ -223,6 +223,57 @@ TYPED_TEST(BlockTriangularTest, SweepsEqualTheSequentialOnes) {
         }
 }
 
+/// M by its columns: that of the pattern, with (M (I + N))_ij = I_ij there and no other blocks.
+TYPED_TEST(BlockTriangularTest, TheApproximateInverseIsExactOnThePattern) {
+  TriangularOptions options;
+  options.method = Method::isai;
+  for (const int b : {1, 2, 3, 5, 8, 17})
+    for (const Triangle which : {Triangle::lower, Triangle::upper}) {
+      SCOPED_TRACE("b " + std::to_string(b));
+      const TriangleCase test = random_triangle(14, b, b / 2, which, 1.0 / b, b);
+      const auto solver = solver_of<double, TypeParam>(test, false, options);
+      ASSERT_EQ(solver.method(), Method::isai);
+      const int n = static_cast<int>(solver.num_rows()), rows = static_cast<int>(test.rows.size());
+      std::vector<std::vector<double>> units(n, std::vector<double>(n));
+      for (int j = 0; j < n; ++j) units[j][j] = 1;
+      const auto m = applied(solver, units);
+      for (int i = 0; i < n; ++i)
+        for (int j = 0; j < n; ++j) {
+          if (i / b != j / b && !test.rows[i / b].contains(j / b)) {
+            ASSERT_EQ(m[j][i], 0) << i << ", " << j;
+            continue;
+          }
+          double sum = m[j][i];
+          for (int k = 0; k < rows; ++k)
+            if (const auto found = test.rows[k].find(j / b); found != test.rows[k].end())
+              for (int q = 0; q < b && k * b + q < n; ++q)
+                sum += m[k * b + q][i] * double(found->second[j % b * b + q]);
+          ASSERT_NEAR(sum, i == j, 1e-13) << i << ", " << j;
+        }
+      const auto scaled = solver_of<double, TypeParam>(test, true, options);
+      const auto x = vectors<double>(n, 1);
+      expect_solution(test, true, x[0], applied(scaled, x)[0], 1e-13, [&](const LongBlock& source) {
+        LongBlock y(source.size(), 0);
+        for (int i = 0; i < n; ++i)
+          for (int j = 0; j < n; ++j) y[i] += m[j][i] * source[j];
+        return y;
+      });
+      EXPECT_GE(scaled.bytes(), static_cast<std::int64_t>(sizeof(double)) * b * b);
+    }
+}
+
+TYPED_TEST(BlockTriangularTest, AnInverseThatIsNotFiniteIsRefused) {
+  TriangleCase test = random_triangle(9, 2, 0, Triangle::lower, 1, 5);
+  for (auto& row : test.rows)
+    for (auto& [k, block] : row)
+      for (auto& entry : block) entry *= 1e200L;
+  TriangularOptions options;
+  options.method = Method::isai;
+  const auto solver = solver_of<double, TypeParam>(test, true, options);
+  EXPECT_NE(solver.method(), Method::isai);
+  EXPECT_THAT(solver.description(), HasSubstr("isai was refused"));
+}
+
 TYPED_TEST(BlockTriangularTest, SweepsThatDivergeAreRefused) {
   const TriangleCase test = random_triangle(41, 3, 0, Triangle::lower, 40, 5);
   TriangularOptions options;
@@ -245,10 +296,11 @@ TYPED_TEST(BlockTriangularTest, SweepsThatDivergeAreRefused) {
 TYPED_TEST(BlockTriangularTest, ApplicationsNeitherAllocateNorFence) {
   const TriangleCase test = random_triangle(41, 3, 1, Triangle::upper, 0.02, 5);
   const TypeParam space;
-  for (const Method method : {Method::levels, Method::sync_free, Method::jacobi}) {
+  for (const Method method : {Method::levels, Method::sync_free, Method::jacobi, Method::isai}) {
     TriangularOptions options;
     options.method = method;
     const auto solver = solver_of<double, TypeParam>(test, true, options);
+    ASSERT_EQ(solver.method(), method);
     const MultiVector<double, TypeParam> x("x", solver.num_rows(), 2), y("y", solver.num_rows(), 2);
     const auto workspace = solver.make_workspace(space, 2);
     space.fence();
@@ -289,8 +341,8 @@ TYPED_TEST(BlockTriangularTest, SizesThatDoNotFitAreRefused) {
 
 TYPED_TEST(BlockTriangularTest, WhatOnlySingleRowsHaveIsRefused) {
   const DeviceTriangle<double, TypeParam> device(random_triangle(9, 3, 0, Triangle::lower, 0.1, 5));
-  for (const TriangularOptions& options :
-       {TriangularOptions{.method = Method::isai}, TriangularOptions{.storage = Storage::single_precision}}) {
+  for (const TriangularOptions& options : {TriangularOptions{.method = Method::isai, .isai_power = 2},
+                                           TriangularOptions{.storage = Storage::single_precision}}) {
     TriangularSolver<double, TypeParam> solver("test", Triangle::lower, options);
     EXPECT_THROW(solver.symbolic(TypeParam(), device.graph, BlockShape{3}), OptionError);
   }

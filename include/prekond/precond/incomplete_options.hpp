@@ -66,12 +66,14 @@ struct FactorOptions : ShiftOptions {
   template <class Visitor>
   void describe_solve(Visitor& visit, bool by_blocks = false) {
     if (by_blocks)
-      visit("solve.method", solve.method, block_triangular_methods(),
-            "solver of the triangles: levels and sync_free are exact, jacobi approximates by sweeps; auto is "
-            "levels on a host and sync_free on a device. Rows are factored by levels where solve.method is "
-            "levels, in one launch where it is sync_free, else as auto does (on one or two threads of a host "
-            "one "
-            "thread has the rows in their order)");
+      visit(
+          "solve.method", solve.method, block_triangular_methods(),
+          "solver of the triangles: levels and sync_free are exact, jacobi approximates by sweeps, isai by a "
+          "product with an approximate inverse, which reads as much as one sweep; auto is "
+          "levels on a host and sync_free on a device. Rows are factored by levels where solve.method is "
+          "levels, in one launch where it is sync_free, else as auto does (on one or two threads of a host "
+          "one "
+          "thread has the rows in their order)");
     else
       visit("solve.method", solve.method, triangular_methods(),
             "method of the triangular solves: levels, sync_free and host are exact, sweeps of jacobi and "

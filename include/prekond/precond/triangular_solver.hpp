@@ -39,7 +39,7 @@ inline std::vector<std::pair<std::string, TriangularMethod>> triangular_methods(
 /// The methods that solve with a matrix of blocks, too.
 inline std::vector<std::pair<std::string, TriangularMethod>> block_triangular_methods() {
   auto methods = triangular_methods();
-  methods.resize(4);
+  methods.resize(5);
   return methods;
 }
 
@@ -105,11 +105,12 @@ struct TriangularOptions {
 ///
 /// Columns >= num_rows (of other ranks) are skipped. For real scalars.
 ///
-/// By blocks there are `levels`, `sync_free` and `jacobi`, with the matrix's own precision; `automatic` is
-/// `sync_free` on any device. A lane group has a block row: each lane has one row of its b x (b len) strip of
-/// entries, and some of its columns; their sums are added in scratch. A thread of a host has a row. Where a
-/// host has one thread and N is a triangle in the rows' own order, the exact methods have the rows in that
-/// order, without levels; `automatic` with two threads too: one by this was faster than both by levels.
+/// By blocks there are `levels`, `sync_free`, `jacobi` and `isai` of power 1 (M has the blocks of N's
+/// pattern), with the matrix's own precision; `automatic` is `sync_free` on any device. A lane group has a
+/// block row: each lane has one row of its b x (b len) strip of entries, and some of its columns; their sums
+/// are added in scratch. A thread of a host has a row. Where a host has one thread and N is a triangle in the
+/// rows' own order, the exact methods have the rows in that order, without levels; `automatic` with two
+/// threads too: one by this was faster than both by levels.
 ///
 /// Cost: an application of nnz entries takes 2 nnz + 2 n operations a vector, with `jacobi` as many a sweep.
 /// The exact methods also take as many steps as there are levels: by launches some 3 us each, on a device
@@ -118,7 +119,7 @@ struct TriangularOptions {
 /// short; `levels` keeps a copy of N in the order of the levels, 8 bytes an entry in addition to its value,
 /// `jacobi` the stored values, `isai` M. A workspace has one vector a column, for `jacobi` two with S, for
 /// `sync_free` none where rows are long. By blocks the operations are 2 b^2 a block, the values are shared by
-/// all methods, and the workspaces are those of long rows.
+/// all methods but `isai`, and the workspaces are those of long rows.
 ///
 /// Entries of N or S that are not finite count as 0 and 1; entries beyond the range of `storage` are cut to
 /// its largest number, those below become 0. The report counts them. Blocks have to be finite.

@@ -25,6 +25,7 @@ struct Factor {
   BlockShape blocks;  ///< of `graph`
   Vector<Scalar, Space> values;
   Vector<Scalar, Space> scale;  ///< empty: S = I
+  bool owns_values = false;     ///< nobody else has `values`
 
   std::int64_t num_rows() const { return blocks.single_rows(graph.num_rows); }
 };

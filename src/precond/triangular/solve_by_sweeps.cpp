@@ -62,11 +62,13 @@ struct BlocksOfFactor {
 
   Vector<Scalar, Space> scale;
   Blocks n, s;
+  bool owns_values;
 
   BlocksOfFactor(const Space& space, const Factor<Scalar, Space>& factor, Storage)
       : scale(factor.scale),
         n(factor.blocks.size, BlockOrder::by_columns, factor.graph.num_rows, factor.graph.num_rows,
-          factor.graph.row_ptrs, factor.graph.col_idxs, factor.values, factor.blocks.padding) {
+          factor.graph.row_ptrs, factor.graph.col_idxs, factor.values, factor.blocks.padding),
+        owns_values(factor.owns_values) {
     n.longest_row = longest_row<Space>(space, n.row_ptrs).length;
     if (scale.extent(0) == 0) return;
     s = diagonal_blocks(space, n);
@@ -80,7 +82,8 @@ struct BlocksOfFactor {
   }
   std::int64_t bytes() const {
     return static_cast<std::int64_t>(s.row_ptrs.span() * sizeof(std::size_t) +
-                                     s.col_idxs.span() * sizeof(int));
+                                     s.col_idxs.span() * sizeof(int) +
+                                     (owns_values ? n.values.span() * sizeof(Scalar) : 0));
   }
   double sweep_flops() const { return 2 * static_cast<double>(n.values.extent(0)); }
   double scale_flops() const { return 2 * static_cast<double>(scale.extent(0)); }

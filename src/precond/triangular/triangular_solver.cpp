@@ -5,6 +5,7 @@
 #include <prekond/precond/triangular_solver.hpp>
 
 #include "core/instantiate.hpp"
+#include "precond/triangular/block_isai.hpp"
 #include "precond/triangular/finite_factor.hpp"
 #include "precond/triangular/solve.hpp"
 
@@ -81,10 +82,11 @@ void TriangularSolver<Scalar, Space>::check_shape(const CsrGraph<Space>& n, cons
   if (blocks.size < 0 || blocks.size > largest_block_size)
     throw InputError(m_owner + ": a block size of " + std::to_string(blocks.size) + "; it is from 1 to " +
                      std::to_string(largest_block_size));
-  if (m_options.method == TriangularMethod::isai || m_options.method == TriangularMethod::host ||
+  const bool is_isai = m_options.method == TriangularMethod::isai;
+  if ((is_isai && m_options.isai_power > 1) || m_options.method == TriangularMethod::host ||
       m_options.storage != Storage::full)
-    throw OptionError(m_owner + ": the methods isai and host, and other storages than full, are for " +
-                      "triangles of single rows; this one is of blocks");
+    throw OptionError(m_owner + ": the methods host and isai of a power above 1, and other storages than " +
+                      "full, are for triangles of single rows; this one is of blocks");
 }
 
 template <class Scalar, class Space>
@@ -94,7 +96,7 @@ void TriangularSolver<Scalar, Space>::begin(const Space& space, const CsrGraph<S
   std::shared_ptr<const Order> order;
   std::shared_ptr<Isai<Scalar, Space>> isai;
   if (n.num_rows > 0 && needs_levels()) order = find_order(space, n, blocks, levels);
-  if (n.num_rows > 0 && m_options.method == TriangularMethod::isai)
+  if (n.num_rows > 0 && blocks.size == 0 && m_options.method == TriangularMethod::isai)
     isai = std::make_shared<Isai<Scalar, Space>>(isai_options(m_which, m_options));
   m_graph = n;
   m_blocks = blocks;
@@ -168,12 +170,13 @@ void TriangularSolver<Scalar, Space>::numeric(const Space& space, const Vector<S
   if (m_graph.num_rows == 0) return;
   std::shared_ptr<const Solve> solve;
   std::string note;
-  if (m_options.method == TriangularMethod::isai)
-    solve = solves::make_isai_solve<Scalar, Space>(space, factor, m_isai, report);
+  if (m_isai) solve = solves::make_isai_solve<Scalar, Space>(space, factor, m_isai, report);
   if (m_options.method == TriangularMethod::host)
     solve = solves::make_host_solve<Scalar, Space>(space, factor, m_options.storage, report);
   if (m_options.method == TriangularMethod::jacobi)
     solve = solves::make_jacobi_solve<Scalar, Space>(space, factor, m_options, note);
+  if (m_blocks.size > 0 && m_options.method == TriangularMethod::isai)
+    solve = solves::make_block_isai_solve<Scalar, Space>(space, factor, note);
   std::shared_ptr<const Order> order;
   TriangularMethod method = m_options.method;
   if (!solve) {
@@ -203,8 +206,8 @@ void TriangularSolver<Scalar, Space>::numeric_with_transpose(
     const Space& space, const Vector<Scalar, Space>& values, const Vector<Scalar, Space>& scale,
     TriangularSolver& other, const Vector<Scalar, Space>& other_values,
     const Vector<Scalar, Space>& other_scale, Report& report) {
-  if (m_options.method != TriangularMethod::isai)
-    throw std::logic_error(m_owner + ": the transpose of an inverse is of method isai");
+  if (m_options.method != TriangularMethod::isai || m_blocks.size > 0)
+    throw std::logic_error(m_owner + ": the transpose of an inverse is of method isai, by single rows");
   const Factor factor = checked_factor(space, values, scale, report);
   const Factor transposed = other.checked_factor(space, other_values, other_scale, report);
   if (m_graph.num_rows == 0) return;
