@@ -191,7 +191,7 @@ TYPED_TEST(SpaiTest, LongColumnsOfEveryKind) {
   }
 }
 
-// The closer two columns of A are to each other, the less accurate are normal equations, and at last useless.
+// The closer two columns of A are to a multiple of each other, the less accurate are normal equations, and at last useless.
 TYPED_TEST(SpaiTest, LongColumnsAreAsAccurateAsByQr) {
   const int n = 530;
   HostGraph pattern(n);
@@ -199,11 +199,11 @@ TYPED_TEST(SpaiTest, LongColumnsAreAsAccurateAsByQr) {
     pattern[i] = {0};  // column 0 has the whole pattern: it is that of A^-1
     if (i > 0) pattern[i].push_back(i);
   }
-  for (const int bits : {10, 14, 18, 22}) {
+  for (const int bits : {2, 5, 14, 22}) {
     SCOPED_TRACE(bits);
     Dense dense = to_dense(random_around_three(n, 0.006, 83));
     dense[41][40] = 1;
-    for (int i = 0; i < n; ++i) dense[i][41] = dense[i][40];
+    for (int i = 0; i < n; ++i) dense[i][41] = 0.7 * dense[i][40];
     dense[300][41] += std::ldexp(1.0, -bits);
     const HostMatrix<double> a = sparse(dense);
     std::vector<int> all(n);
@@ -218,7 +218,7 @@ TYPED_TEST(SpaiTest, LongColumnsAreAsAccurateAsByQr) {
       largest = std::max(largest, std::abs(x[i]));
       error = std::max(error, std::abs(m(i, 0) - x[i]));
     }
-    EXPECT_LT(static_cast<double>(error / largest), std::ldexp(4e-15, bits));
+    EXPECT_LT(static_cast<double>(error / largest), std::ldexp(1e-12, bits));
   }
 }
 
