@@ -105,6 +105,14 @@ struct PanelCholesky {
     for (int p = last / panel; p >= 0; --p) solve_block(lane_group, p, y, x);
   }
 
+  /// y := S^-1 y, with zeros after row m. `work` is working memory of the padded order, as is y. \pre nothing
+  /// was dropped
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void solve(const LaneGroup& lane_group, Scalar* y, Scalar* work) const {
+    for (int p = 0; p < order / panel; ++p) solve_lower_block(lane_group, p, y, work);
+    for (int p = order / panel; p-- > 0;) solve_block(lane_group, p, work, y);
+  }
+
  private:
   static constexpr int per_load = 16 / sizeof(Scalar);
   struct alignas(16) Load {
@@ -252,6 +260,32 @@ struct PanelCholesky {
       for (int r = 0; r < R; ++r) x[c][r] *= block.reciprocal[c];
       for (int r = 0; r < R; ++r) column(p, c)[i + r] = x[c][r];
     }
+  }
+
+  /// x_J = L[J, J]^-1 y_J, by every lane for itself; then y_i -= L[i, J] x_J for the rows below.
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void solve_lower_block(const LaneGroup& lane_group, int p, Scalar* y, Scalar* x) const {
+    const int j0 = p * panel, rows = order - j0;
+    lane_group.region([&](int lane) {
+      if (lane > 0 && panel + lane >= rows) return;
+      Scalar solution[panel];
+#pragma unroll
+      for (int c = 0; c < panel; ++c) {
+        Scalar sum = y[j0 + c];
+#pragma unroll
+        for (int k = 0; k < c; ++k) sum -= column(p, c)[k] * solution[k];
+        solution[c] = sum * reciprocals[j0 + c];
+      }
+      for (int i = panel + lane; i < rows; i += lane_group.size()) {
+        Scalar sum = y[j0 + i];
+#pragma unroll
+        for (int c = 0; c < panel; ++c) sum -= column(p, c)[i] * solution[c];
+        y[j0 + i] = sum;
+      }
+      if (lane > 0) return;
+#pragma unroll
+      for (int c = 0; c < panel; ++c) x[j0 + c] = solution[c];
+    });
   }
 
   /// x_J = L[J, J]^-H y_J, by every lane for itself; then y_j -= L[J, j]^H x_J for the columns on the left.

@@ -16,7 +16,8 @@
 namespace prekond::testing {
 namespace {
 
-/// Every team factors a matrix and solves for each of its last columns.
+/// Every team factors a matrix S, solves for one of its last columns, and for z with S z = S (1, 2, 3, 1,
+/// ...).
 template <class Real, class Space, class LaneGroup>
 struct FactorAndSolve {
   using Member = typename Kokkos::TeamPolicy<Space>::member_type;
@@ -24,7 +25,7 @@ struct FactorAndSolve {
   int last;
   Real floor;
   Vector<Real, Space> matrix;  ///< m x m
-  Vector<Real, Space> entries, reciprocals, y, x;
+  Vector<Real, Space> entries, reciprocals, y, x, z;
   Vector<DroppedPivots<Real>, Space> dropped;
 
   KOKKOS_FUNCTION void operator()(const Member& team) const { solve_by(LaneGroup(team)); }
@@ -40,12 +41,19 @@ struct FactorAndSolve {
     });
     system.factor(lane_group, floor);
     system.solve_transposed(lane_group, last, y.data(), x.data());
+    lane_group.region([&](int lane) {
+      for (int i = lane; i < system.order; i += lane_group.size()) {
+        z(i) = 0;
+        for (int j = 0; j < m && i < m; ++j) z(i) += matrix(i * m + j) * Real(1 + j % 3);
+      }
+    });
+    system.solve(lane_group, z.data(), y.data());
   }
 };
 
 template <class Real>
 struct Solved {
-  std::vector<Real> x, reciprocals;
+  std::vector<Real> x, z, reciprocals;
   DroppedPivots<Real> dropped;
 };
 
@@ -69,6 +77,7 @@ Kernel kernel_for(const LongMatrix& a, int last, Real floor) {
                 nan("reciprocals", order),
                 nan("y", order),
                 nan("x", order),
+                nan("z", order),
                 Vector<DroppedPivots<Real>, Space>("dropped", 1)};
   kernel.matrix = to_device<Space>(flat);
   return kernel;
@@ -80,7 +89,8 @@ Solved<Real> solve(const LongMatrix& a, int last, int team_size, int vector_leng
   Kokkos::parallel_for("prekond::testing::factor", Kokkos::TeamPolicy<Space>(1, team_size, vector_length),
                        kernel);
   Kokkos::fence();
-  return {to_vector(kernel.x), to_vector(kernel.reciprocals), to_vector(kernel.dropped)[0]};
+  return {to_vector(kernel.x), to_vector(kernel.z), to_vector(kernel.reciprocals),
+          to_vector(kernel.dropped)[0]};
 }
 
 /// By the threads of a host, all of them and half.
@@ -92,7 +102,8 @@ std::vector<Solved<Real>> solve_by_threads(const LongMatrix& a, int last, Real f
     for (const auto& lane_group : host_threads<Space>()) {
       const auto kernel = kernel_for<FactorAndSolve<Real, Space, LaneGroup>, Real, Space>(a, last, floor);
       kernel.solve_by(lane_group);
-      all.push_back({to_vector(kernel.x), to_vector(kernel.reciprocals), to_vector(kernel.dropped)[0]});
+      all.push_back({to_vector(kernel.x), to_vector(kernel.z), to_vector(kernel.reciprocals),
+                     to_vector(kernel.dropped)[0]});
     }
   }
   return all;
@@ -122,6 +133,9 @@ void expect_solution(const LongMatrix& a, int last, const Solved<Real>& found) {
   for (std::size_t i = 0; i < found.x.size(); ++i)
     ASSERT_NEAR(found.x[i], i < expected.size() ? expected[i] : 0.0, tolerance)
         << "order " << a.size() << ", last " << last << ", entry " << i;
+  for (std::size_t i = 0; i < found.z.size(); ++i)
+    ASSERT_NEAR(found.z[i], i < a.size() ? 1.0 + double(i % 3) : 0.0, sizeof(Real) == 4 ? 1e-3 : 1e-11)
+        << "order " << a.size() << ", unknown " << i;
 }
 
 template <class Space>
@@ -148,6 +162,7 @@ void check_all_levels() {
       for (const auto& found : by_threads) {
         expect_solution<Real>(a, last, found);
         EXPECT_EQ(found.x, by_threads[0].x) << "the same bits";
+        EXPECT_EQ(found.z, by_threads[0].z);
         EXPECT_EQ(found.reciprocals, by_threads[0].reciprocals);
       }
     }

@@ -433,7 +433,7 @@ TYPED_TEST(LongRows, ListenerIsToldBeforeSolvesOfMoreThanAMinute) {
 }
 
 TYPED_TEST(LongRows, ListenerIsToldBeforeLongColumnsOfSpai) {
-  const int n = expensive_order<TypeParam>(4.0 / 3);
+  const int n = expensive_order<TypeParam>(1.0 / 3);
   Rows rows(n);
   for (int i = 0; i < n; ++i) rows[i] = {{i, 4}, {7, 1}};
   SpaiOptions options;

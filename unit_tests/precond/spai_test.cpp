@@ -14,6 +14,7 @@
 #include "core/lane_group.hpp"
 
 #include <limits>
+#include <numeric>
 
 namespace prekond::testing {
 namespace {
@@ -158,7 +159,7 @@ void expect_orthogonal(const HostMatrix<double>& a, const HostMatrix<double>& m,
   }
 }
 
-// By vectors, by teams of either size, and stored, at the same time.
+// By vectors, by teams of either size, and by normal equations, at the same time.
 TYPED_TEST(SpaiTest, LongColumnsOfEveryKind) {
   const int n = 1511;  // a prime
   const std::vector<int> lengths = {3,   95,  96,  97,  107, 108, 127, 128, 200, 255, 256,
@@ -178,12 +179,108 @@ TYPED_TEST(SpaiTest, LongColumnsOfEveryKind) {
     EXPECT_TRUE(once == invert<TypeParam>(a, options, nullptr, &pattern));
     options.workspace_budget = 1 << 20;
     EXPECT_TRUE(once == invert<TypeParam>(a, options, nullptr, &pattern)) << "one team after the other";
-    for (const char* label : {"stream_columns", "stream_long_columns", "solve_columns", "count_rows"})
-      EXPECT_TRUE(!has_register_levels<TypeParam> ||
-                  std::count(events.kernels().begin(), events.kernels().end(),
-                             std::string("prekond::spai::numeric::") + label) > 0)
-          << label;
+    const auto has_run = [&](const char* label) {
+      return std::count(events.kernels().begin(), events.kernels().end(),
+                        std::string("prekond::spai::numeric::") + label) > 0;
+    };
+    for (const char* label : {"stream_columns", "stream_long_columns", "count_rows"})
+      EXPECT_TRUE(!has_register_levels<TypeParam> || has_run(label)) << label;
+    EXPECT_TRUE(has_run("fill_gram"));
+    EXPECT_TRUE(!has_register_levels<TypeParam> || !has_run("solve_columns"))
+        << "normal equations have solved all long columns";
   }
+}
+
+// The closer two columns of A are to a multiple of each other, the less accurate are normal equations, and at last useless.
+TYPED_TEST(SpaiTest, LongColumnsAreAsAccurateAsByQr) {
+  const int n = 530;
+  HostGraph pattern(n);
+  for (int i = 0; i < n; ++i) {
+    pattern[i] = {0};  // column 0 has the whole pattern: it is that of A^-1
+    if (i > 0) pattern[i].push_back(i);
+  }
+  for (const int bits : {2, 5, 14, 22}) {
+    SCOPED_TRACE(bits);
+    Dense dense = to_dense(random_around_three(n, 0.006, 83));
+    dense[41][40] = 1;
+    for (int i = 0; i < n; ++i) dense[i][41] = 0.7 * dense[i][40];
+    dense[300][41] += std::ldexp(1.0, -bits);
+    const HostMatrix<double> a = sparse(dense);
+    std::vector<int> all(n);
+    std::iota(all.begin(), all.end(), 0);
+    const LocalProblem problem = local_problem(transposed(a), 0, all);
+    const std::vector<long double> x = least_squares(problem.matrix, problem.rhs).x;
+    Report report;
+    const auto m = invert<TypeParam>(a, with(Side::right), &report, &pattern);
+    EXPECT_EQ(report.breakdowns.count, 0);
+    long double largest = 0, error = 0;
+    for (int i = 0; i < n; ++i) {
+      largest = std::max(largest, std::abs(x[i]));
+      error = std::max(error, std::abs(m(i, 0) - x[i]));
+    }
+    EXPECT_LT(static_cast<double>(error / largest), std::ldexp(1e-12, bits));
+  }
+}
+
+TYPED_TEST(SpaiTest, LongColumnsThatNormalEquationsCannotSolve) {
+  const int n = 600;
+  HostGraph pattern(n);
+  for (int i = 0; i < n; ++i) {
+    for (int k : {0, 5})
+      if (i < 540 && i != k) pattern[i].push_back(k);
+    pattern[i].push_back(i);
+    std::sort(pattern[i].begin(), pattern[i].end());
+  }
+  const Dense dense = to_dense(random_around_three(n, 0.006, 85));
+  Dense alike = dense, with_nan = dense, empty = dense;
+  for (auto& row : alike) row[70] = 2 * row[30];
+  with_nan[40][30] = std::nan("");
+  for (auto& row : empty) row[30] = 0;
+  for (int j = 0; j < n; ++j) empty[5][j] = 0;  // e_5 is orthogonal to all columns
+  for (const Dense& matrix : {alike, with_nan, empty}) {
+    Report report;
+    const auto m = invert<TypeParam>(sparse(matrix), with(Side::right), &report, &pattern);
+    ASSERT_NO_FATAL_FAILURE(expect_finite(m, Side::right));
+    EXPECT_GE(report.breakdowns.count, 2);
+    Dense without = matrix;
+    if (std::isnan(matrix[40][30]))
+      for (auto& row : without) row[30] = 0;
+    ASSERT_NO_FATAL_FAILURE(expect_least(sparse(without), m, Side::right, 1e-10, {0}));
+    if (matrix[5][5] == 0) {
+      EXPECT_EQ(m(5, 5), 1) << "the diagonal";
+    }
+  }
+}
+
+// A setup that has no room for B B^T solves by QR, with the same solution.
+TYPED_TEST(SpaiTest, LongColumnsWithoutRoomForNormalEquations) {
+  const int n = 900, length = 520;
+  HostMatrix<double> a;
+  a.num_rows = a.num_cols = n;
+  a.row_ptrs = {0};
+  // A full row: all products of columns are entries of B B^T.
+  for (int i = 0; i < n; ++i) {
+    for (int j = 0; j < n; ++j) {
+      if (i != 3 && i != j) continue;
+      a.col_idxs.push_back(j);
+      a.values.push_back(i == j ? 3 + j % 5 : std::sin(1.0 + j));
+    }
+    a.row_ptrs.push_back(a.nnz());
+  }
+  HostGraph pattern = columns_of_lengths(n, {length});
+  for (auto& row : pattern) std::sort(row.begin(), row.end());
+  SpaiOptions options = with(Side::right);
+  const ToolEvents events;
+  const auto by_normal_equations = invert<TypeParam>(a, options, nullptr, &pattern);
+  const auto launches = [&] {
+    return std::count(events.kernels().begin(), events.kernels().end(), "prekond::spai::numeric::fill_gram");
+  };
+  EXPECT_EQ(launches(), 1);
+  options.memory_budget = 3 << 20;
+  const auto by_qr = invert<TypeParam>(a, options, nullptr, &pattern);
+  EXPECT_EQ(launches(), 1) << "no room";
+  for (std::size_t k = 0; k < by_qr.nnz(); ++k)
+    ASSERT_NEAR(by_qr.values[k], by_normal_equations.values[k], 1e-13);
 }
 
 TYPED_TEST(SpaiTest, RankDeficientColumnsHaveTheLeastNorm) {

@@ -50,24 +50,28 @@ struct SpaiOptions : StaticSetupOptions {
 ///
 /// Formula: the columns m_k are independent: min ||A m_k - e_k||_2 over the entries in J_k, the pattern of
 /// column k. With I_k, the rows in which A has entries in the columns J_k, it is the problem min ||A(I_k,
-/// J_k) m - e_k(I_k)||_2 with n1_k = |I_k| rows and n2_k = |J_k| unknowns. It is solved by a Householder QR.
-/// The left inverse is the transpose of the right one of A^T, and is found by rows.
+/// J_k) m - e_k(I_k)||_2 with n1_k = |I_k| rows and n2_k = |J_k| unknowns. It is solved by a Householder QR,
+/// or for more than 511 unknowns by its normal equations, with a correction, where these are as accurate. The
+/// left inverse is the transpose of the right one of A^T, and is found by rows.
 ///
 /// Pattern: that of (I + |S|)^k, where S is A without the entries that are small compared with the diagonal
 /// (tau), or a graph of M that the user gives (`set_pattern`), with the diagonal added.
 ///
 /// Parallelism: on a CUDA device a column of up to 511 entries is streamed: the rows of its local matrix,
-/// which is never stored, go block by block through registers into R (StreamQr). Longer columns, those that
-/// break down, and the host have a stored local matrix (PanelQr), whose I a hash table finds. Columns are
-/// binned by n1 and n2, none is padded to the largest; long ones run at the same time as the others. On the
-/// host a thread works on a column; the few columns of more than some hundred entries are solved one after
-/// another, each by all threads.
+/// which is never stored, go block by block through registers into R (StreamQr). Columns that break down, and
+/// the host, have a stored local matrix (PanelQr), whose I a hash table finds. Longer columns share one
+/// sparse matrix A^T A of which their Gram matrices are parts (PanelCholesky). Columns are binned by n1 and
+/// n2, none is padded to the largest; long ones run at the same time as the others. On the host a thread
+/// works on a column; the few columns of more than some hundred entries are solved one after another, each by
+/// all threads.
 ///
-/// Cost: 2 n1 n2^2 - 2 n2^3 / 3 operations for a column, and the rows of A^T in J read once (streamed) or
-/// three times. The listener is told before solves that may take more than a minute.
+/// Cost: 2 n1 n2^2 - 2 n2^3 / 3 operations for a column, n2^3 / 3 by normal equations, and the rows of A^T in
+/// J read once (streamed) or three times. The listener is told before solves that may take more than a
+/// minute.
 ///
-/// Memory: besides M A^T and M^T (right), four ints and a byte for a column, a double for a row, and the
-/// slab.
+/// Memory: besides M A^T and M^T (right), four ints and a byte for a column, a double for a row, the slab,
+/// and with columns of more than 511 entries A^T A in the columns of A that they have. (Where that takes more
+/// than `memory_budget`, they are solved by QR.)
 ///
 /// Breakdown: a local matrix counts as rank-deficient where the part of a column that is orthogonal to the
 /// columns before it is not above 16 eps times the column's norm (more than 16 eps for columns of thousands

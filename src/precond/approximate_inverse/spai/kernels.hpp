@@ -254,13 +254,16 @@ struct SizeSums {
 template <class Space>
 struct SumSizes {
   ColumnSizes<Space> sizes;
+  int longest_of_qr;  ///< longer ones take n2^3 / 3 operations
   KOKKOS_FUNCTION void operator()(std::int64_t k, std::int64_t& n1_n2_n2, std::int64_t& n2_cubes,
                                   std::int64_t& largest) const {
     const std::int64_t n1 = sizes.n1(k), n2 = sizes.n2(k);
     if (n1 == 0) return;
-    n1_n2_n2 += n1 * n2 * n2;
-    n2_cubes += n2 * n2 * n2;
-    if (n1 * n2 * n2 > largest) largest = n1 * n2 * n2;
+    const bool by_qr = n2 <= longest_of_qr;
+    const std::int64_t cube = n2 * n2 * n2, work = by_qr ? n1 * n2 * n2 : cube / 6;
+    n1_n2_n2 += by_qr ? work : 0;
+    n2_cubes += by_qr ? cube : -cube / 2;
+    if (work > largest) largest = work;
   }
 };
 

@@ -5,6 +5,7 @@
 #include <prekond/core/error.hpp>
 #include "core/concurrency.hpp"
 
+#include "precond/approximate_inverse/spai/gram.hpp"
 #include "precond/approximate_inverse/spai/launcher.hpp"
 #include "precond/approximate_inverse/spai/least_on_pattern.hpp"
 #include "precond/approximate_inverse/spai/minimal.hpp"
@@ -13,6 +14,7 @@
 #include "precond/setup/setup_time.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <list>
 #include <memory>
 #include <string>
@@ -65,6 +67,7 @@ class Setup {
     const bool in_single = m_options.setup_scalar == Precision::single_precision;
     if (!streams) {
       count_rows({});
+      find_gram();
       tell_cost();
     }
     if (in_single)
@@ -77,7 +80,7 @@ class Setup {
     minimise_norms(values);
   }
 
-  /// 2 n1 n2^2 - 2 n2^3 / 3 for each column.
+  /// 2 n1 n2^2 - 2 n2^3 / 3 for each column, n2^3 / 3 for a long one.
   double flops() const {
     const auto squares = static_cast<double>(m_sums.n1_n2_n2), cubes = static_cast<double>(m_sums.n2_cubes);
     return 2 * squares - 2 * cubes / 3;
@@ -109,7 +112,7 @@ class Setup {
 
   void measure() {
     Kokkos::parallel_reduce("prekond::spai::numeric::measure_columns", rows_policy(),
-                            SumSizes<Space>{sizes()}, m_sums.n1_n2_n2, m_sums.n2_cubes,
+                            SumSizes<Space>{sizes(), m_longest_of_qr}, m_sums.n1_n2_n2, m_sums.n2_cubes,
                             Kokkos::Max<std::int64_t>(m_sums.largest));
   }
 
@@ -140,34 +143,48 @@ class Setup {
     }
   }
 
-  /// Solves all columns by QR. Where they are streamed, columns that break down are left to another kernel,
-  /// with their n1. Long columns, often few, have streams of the device besides that of the others.
+  /// Solves all columns: those of more than `longest_of_team` entries by their normal equations where these
+  /// are accurate, the others by QR. Where they are streamed, columns that break down are left to another
+  /// kernel, with their n1. Long columns, often few, have streams of the device besides that of the others.
   template <class Real>
   void solve_all(VectorView<Scalar, Space> values) {
     const bool last = sizeof(Real) == sizeof(double);
     if constexpr (!streams) {
-      solve_columns<Real>(m_main, values, {}, qr_floor<Real>, last);
+      Kokkos::deep_copy(m_space, m_status, static_cast<unsigned char>(Status::again));
+      solve_normal_equations(m_main, values);
+      solve_columns<Real>(m_main, values, m_status, qr_floor<Real>, last);
     } else {
       std::int64_t num_long = 0;
       Kokkos::parallel_reduce("prekond::spai::numeric::mark_long", rows_policy(),
                               MarkLong<Space>{sizes(), longest_of_vector<Real>(), m_n1, m_status}, num_long);
       if (num_long > 0) {
         count_rows(m_status);
+        find_gram();
         tell_cost();
         m_main.release_slab();
         const auto spaces = Kokkos::Experimental::partition_space(m_space, 1, 1, 1);
         // The longest take most memory, and wait for each other where that is short.
         for (std::size_t i = 0; i < spaces.size(); ++i)
-          m_beside.push_back(
-              std::make_unique<Launcher<Space>>(spaces[i], m_options.workspace_budget / (i == 2 ? 2 : 4)));
-        if (m_longest > longest_of_team)
-          solve_columns<Real>(*m_beside[2], values, m_status, qr_floor<Real>, last, longest_of_team);
+          m_beside.push_back(std::make_unique<Launcher<Space>>(spaces[i], budget_beside(i)));
+        solve_normal_equations(*m_beside[2], values);
       }
       stream_columns<Real>(values, {});
       for (auto& launcher : m_beside) launcher->fence();
       m_beside.clear();
     }
   }
+
+  /// The slab of a stream besides the main one.
+  std::int64_t budget_beside(std::size_t i) const {
+    if (m_longest <= longest_of_team) return m_options.workspace_budget / 2;
+    return i == 2 ? m_options.workspace_budget / 4 * 3 : m_options.workspace_budget / 8;
+  }
+
+  /// B B^T for the long columns, if there are any and the budget has room for it. Compiled in
+  /// normal_equations.cpp, as is the next.
+  void find_gram();
+  /// The long columns whose status is `again`, where there is B B^T.
+  void solve_normal_equations(Launcher<Space>& launcher, VectorView<Scalar, Space> values);
 
   static constexpr int longest_of_small_team = 255, longest_of_middle_team = 383, longest_of_team = 511;
   /// The longest column whose R fits in scratch and whose columns, with e_k, the registers of a vector.
@@ -254,12 +271,10 @@ class Setup {
         " are allowed. Choose a smaller power, a prefilter, a pattern without that column, or more");
   }
 
-  /// By the kernels that store the local matrix. With `above` those columns that have more entries, the few
-  /// that are not streamed. Compiled in solve_columns.cpp.
+  /// By the kernels that store the local matrix. Compiled in solve_columns.cpp.
   template <class Real>
   void solve_columns(Launcher<Space>& launcher, VectorView<Scalar, Space> values,
-                     VectorView<const unsigned char, Space> chosen, Real floor, bool last_try,
-                     int above = -1);
+                     VectorView<const unsigned char, Space> chosen, Real floor, bool last_try);
 
   /// Gives the columns whose local systems are rank-deficient the solution of least norm, where
   /// `memory_budget` has room for it.
@@ -326,9 +341,11 @@ class Setup {
   Launcher<Space> m_main;
   std::vector<std::unique_ptr<Launcher<Space>>> m_beside;
   std::list<ColumnBins<Space>> m_bins;
+  GramMatrices<Scalar, Space> m_gram;
   SizeSums m_sums;
   BreakdownCounter m_found{};
   int m_longest = 0;
+  int m_longest_of_qr = std::numeric_limits<int>::max();  ///< with B B^T longest_of_team
 };
 
 }  // namespace prekond::impl::spai

@@ -10,16 +10,10 @@ template <class Scalar, class Space>
 template <class Real>
 void Setup<Scalar, Space>::solve_columns(Launcher<Space>& launcher, VectorView<Scalar, Space> values,
                                          VectorView<const unsigned char, Space> chosen, Real floor,
-                                         bool last_try, int above) {
+                                         bool last_try) {
   using Arrays = ColumnArrays<Real, host ? PanelQr<Real>::host_rows : 1>;
-  const bool few = above >= 0;
-  const ColumnBins<Space>& bins = bins_of(0, chosen, few ? Limits{{above}, 1} : Limits{});
-  const auto bytes_of = [](const Bin& joined) {
-    return Arrays(nullptr, nullptr, joined.n1, joined.n2, Placement::together).near_bytes;
-  };
-  for (const Bin& bin : few ? joined_bins(bins, 1, 2 * processors(), launcher.workspace_budget(),
-                                          m_options.memory_budget, bytes_of)
-                            : bins.bins) {
+  const ColumnBins<Space>& bins = bins_of(0, chosen);
+  for (const Bin& bin : bins.bins) {
     const Arrays together(nullptr, nullptr, bin.n1, bin.n2, Placement::together);
     const Arrays apart(nullptr, nullptr, bin.n1, bin.n2, Placement::apart);
     check_bytes(together.near_bytes, bin);
@@ -45,7 +39,7 @@ void Setup<Scalar, Space>::solve_columns(Launcher<Space>& launcher, VectorView<S
 
 #define PREKOND_SOLVE_COLUMNS_IN(Real, Scalar, Space)      \
   template void Setup<Scalar, Space>::solve_columns<Real>( \
-      Launcher<Space>&, VectorView<Scalar, Space>, VectorView<const unsigned char, Space>, Real, bool, int);
+      Launcher<Space>&, VectorView<Scalar, Space>, VectorView<const unsigned char, Space>, Real, bool);
 #define PREKOND_SOLVE_COLUMNS(Scalar, Space)     \
   PREKOND_SOLVE_COLUMNS_IN(float, Scalar, Space) \
   PREKOND_SOLVE_COLUMNS_IN(double, Scalar, Space)
