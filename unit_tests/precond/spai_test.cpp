@@ -191,7 +191,8 @@ TYPED_TEST(SpaiTest, LongColumnsOfEveryKind) {
   }
 }
 
-// The closer two columns of A are to a multiple of each other, the less accurate are normal equations, and at last useless.
+// The closer two columns of A are to a multiple of each other, the less accurate are normal equations, and at
+// last useless.
 TYPED_TEST(SpaiTest, LongColumnsAreAsAccurateAsByQr) {
   const int n = 530;
   HostGraph pattern(n);

@@ -78,6 +78,12 @@ double work_of_long_rows(const MatrixStatistics& facts) {
   return std::clamp((longest / 4) * (longest / 4), 1.0, 20.0);
 }
 
+/// The entries that levels of fill add where a long row is eliminated early, over those of A.
+double fill_of_long_row(const MatrixStatistics& facts) {
+  const auto longest = static_cast<double>(facts.row_length_max);
+  return longest * longest / std::max(1.0, static_cast<double>(facts.nnz));
+}
+
 Candidate candidate_of(const Known& known, const MatrixStatistics& facts, bool on_device) {
   const double row = std::max(1.0, facts.row_length_mean);
   const std::string name = known.name;
@@ -91,10 +97,14 @@ Candidate candidate_of(const Known& known, const MatrixStatistics& facts, bool o
       on_device ? known.device_application : known.application.fixed + known.application.varying / row;
   const bool fills = known.options.count("level") > 0 || known.options == OptionMap{{"inner", "iluk"}};
   if (name == "amg" || fills) candidate.setup *= work_of_long_rows(facts);
+  if (fills) candidate.setup *= std::max(1.0, fill_of_long_row(facts));
   candidate.of_jacobis = known.of_jacobis;
   candidate.least = known.least;
-  // Multigrid depends less on the size of a scalar equation's M-matrix than of a system's.
-  if (name == "amg" && 10 * facts.m_matrix_rows < 9 * facts.num_rows) candidate.of_jacobis *= 4;
+  // Multigrid takes more iterations for a system than for a scalar equation's M-matrix, but no more on finer
+  // meshes, where Jacobi's grow with the rows along an edge.
+  if (name == "amg" && 10 * facts.m_matrix_rows < 9 * facts.num_rows)
+    candidate.of_jacobis =
+        std::min(4 * candidate.of_jacobis, 2 / std::cbrt(static_cast<double>(facts.num_rows)));
   // Without a matching, an ILU has no pivots for zeros on the diagonal, but for those of a saddle point,
   // which get fill.
   const std::int64_t weak = facts.diagonal_missing + facts.diagonal_zero;
