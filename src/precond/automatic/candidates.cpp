@@ -72,16 +72,13 @@ std::string misfit(const Known& known, const MatrixStatistics& facts, bool defin
 }
 
 /// The factor by which long rows raise the work of a setup that combines the entries of a row with each
-/// other.
-double work_of_long_rows(const MatrixStatistics& facts) {
-  const double longest = static_cast<double>(facts.row_length_max) / std::max(1.0, facts.row_length_mean);
-  return std::clamp((longest / 4) * (longest / 4), 1.0, 20.0);
-}
-
-/// The entries that levels of fill add where a long row is eliminated early, over those of A.
-double fill_of_long_row(const MatrixStatistics& facts) {
+/// other. `fills`: such a row may add the square of its length, where it is eliminated early; often it is
+/// not, so that only a fill of over a thousand times A counts.
+double work_of_long_rows(const MatrixStatistics& facts, bool fills) {
   const auto longest = static_cast<double>(facts.row_length_max);
-  return longest * longest / std::max(1.0, static_cast<double>(facts.nnz));
+  const double relative = longest / std::max(1.0, facts.row_length_mean) / 4;
+  const double added = longest * longest / std::max(1.0, static_cast<double>(facts.nnz));
+  return fills && added > 1000 ? added : std::clamp(relative * relative, 1.0, 20.0);
 }
 
 Candidate candidate_of(const Known& known, const MatrixStatistics& facts, bool on_device) {
@@ -96,8 +93,7 @@ Candidate candidate_of(const Known& known, const MatrixStatistics& facts, bool o
   candidate.application =
       on_device ? known.device_application : known.application.fixed + known.application.varying / row;
   const bool fills = known.options.count("level") > 0 || known.options == OptionMap{{"inner", "iluk"}};
-  if (name == "amg" || fills) candidate.setup *= work_of_long_rows(facts);
-  if (fills) candidate.setup *= std::max(1.0, fill_of_long_row(facts));
+  if (name == "amg" || fills) candidate.setup *= work_of_long_rows(facts, fills);
   candidate.of_jacobis = known.of_jacobis;
   candidate.least = known.least;
   // Multigrid takes more iterations for a system than for a scalar equation's M-matrix, but no more on finer

@@ -325,9 +325,10 @@ void Hierarchy<Scalar, Space>::raise_rounding(const Space& space, Level<Scalar, 
                          SizeOfDiagonal<Scalar, Space>{fine.matrix, fine.sizes});
   }
   coarse.sizes = list(coarse.num_rows());
+  constexpr int lanes = 32;  // whatever the rows: they give the order of a sum
   Kokkos::parallel_for(
       "prekond::amg::raise_rounding",
-      RowTeams<Space>::policy(space, coarse.num_rows(), fine.transfer.restriction.nnz()),
+      RowTeams<Space>::policy(space, coarse.num_rows(), lanes * coarse.num_rows()),
       RaiseRounding<Scalar, Space>{fine.transfer.restriction, fine.sizes, coarse.owned, coarse.sizes,
                                    rounding_of_sums<Scalar>(), shift_of_null_space<Scalar>()});
 }
