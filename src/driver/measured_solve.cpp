@@ -9,6 +9,7 @@
 #include <cmath>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 #include "condition.hpp"
 #include "interrupts.hpp"
@@ -181,22 +182,23 @@ class Run {
     const std::vector<std::vector<double>> before = {m_symbolic, m_numeric, m_setups};
     m_symbolic = m_numeric = m_setups = {};
     const FencedTimer timer(m_context.processes);  // the pass over A for its facts counts
-    AutoSolver<Scalar, Space> chooser(
-        candidates_of(settings, statistics<Scalar, Space>(m_space, m_problem.rows), is_complex<Scalar>),
-        m_problem.rows.num_rows, static_cast<std::int64_t>(m_problem.rows.nnz()),
-        [&](const Candidate& candidate) {
-          m_taken.emplace(method_of<Scalar>(settings, candidate));
-          m_method = &*m_taken;
-          set_up();
-          return applied();
-        });
+    bool has_begun = false;
+    const MatrixStatistics facts = statistics_of_all();
+    AutoSolver<Scalar, Space> chooser(candidates_of(settings, facts, is_complex<Scalar>), facts.num_rows,
+                                      facts.nnz, [&](const Candidate& candidate) {
+                                        m_taken.emplace(method_of<Scalar>(settings, candidate));
+                                        m_method = &*m_taken;
+                                        set_up();
+                                        if (!std::exchange(has_begun, true)) set_initial_vector();
+                                        return applied();
+                                      });
     chooser.set_listener([this](const std::string& text) { m_context.progress.note(text); });
     m_outcome.history.clear();
-    set_initial_vector();
     {
-      const Interrupts::Deferred deferred;
-      m_outcome.solve =
-          chooser.solve(m_space, m_problem.op(), m_problem.b, m_outcome.x, m_stopping, monitor());
+      std::optional<Interrupts::Deferred> deferred;
+      if (m_context.processes.is_serial()) deferred.emplace();
+      m_outcome.solve = chooser.solve(m_space, m_problem.op(), m_problem.b, m_outcome.x, m_stopping,
+                                      monitor(), m_problem.distributed->reducer());
     }
     const double seconds = timer.seconds();
     std::size_t k = 0;
@@ -215,6 +217,23 @@ class Run {
                               {"expected_products", candidate.is_out ? Json() : Json(candidate.work())},
                               {"outcome", candidate.outcome}});
     end_solve();
+  }
+
+  /// The facts that candidates are chosen by, the same on all processes. On several the bandwidths are not
+  /// known.
+  MatrixStatistics statistics_of_all() const {
+    MatrixStatistics facts = statistics<Scalar, Space>(m_space, m_problem.rows);
+    const Processes& all = m_context.processes;
+    if (all.is_serial()) return facts;
+    for (std::int64_t* count : {&facts.num_rows, &facts.nnz, &facts.diagonal_missing, &facts.diagonal_zero,
+                                &facts.diagonal_negative, &facts.diagonal_positive, &facts.m_matrix_rows})
+      *count = all.sum(*count);
+    facts.row_length_max = -all.min(-facts.row_length_max);
+    facts.row_length_mean = static_cast<double>(facts.nnz) / static_cast<double>(facts.num_rows);
+    facts.num_cols = facts.lower_bandwidth = facts.upper_bandwidth = facts.num_rows;
+    const bool is_symmetric = all.is_root() && m_problem.facts.at("matrix").at("symmetric");
+    facts.symmetric_values = facts.symmetric_pattern = all.max(is_symmetric ? 1 : 0) > 0;
+    return facts;
   }
 
   void end_solve() {

@@ -1,16 +1,19 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <prekond/precond/auto_solver.hpp>
+#include <prekond/precond/candidates.hpp>
 
 #include <algorithm>
 #include <cmath>
 
-#include "precond/automatic/work.hpp"
+#include "precond/choice/work.hpp"
 
 namespace prekond {
 namespace {
 
 enum class For { definite, general };
+
+/// Iterations with Jacobi before anything is known, and those that no system is taken to exceed.
+constexpr double usual_iterations_spd = 100, usual_iterations = 150, most_iterations = 1500;
 
 /// First and second part of a cost that depends on the mean length of the rows.
 struct Parts {
@@ -147,6 +150,31 @@ double iterations_left(const std::vector<double>& norms, double target) {
   const double before = *std::min_element(norms.begin(), middle);
   const double rate = std::log(before / now) / static_cast<double>(norms.end() - middle);
   return rate > 0 ? std::log(now / target) / rate : std::numeric_limits<double>::infinity();
+}
+
+void expect_iterations(std::vector<Candidate>& candidates, std::optional<double> of_jacobi) {
+  for (Candidate& candidate : candidates) {
+    if (candidate.was_tried) continue;
+    const double usual = candidate.needs_spd ? usual_iterations_spd : usual_iterations;
+    const double jacobis = std::min(of_jacobi.value_or(usual), most_iterations);
+    candidate.iterations = std::max(candidate.least, jacobis * candidate.of_jacobis);
+  }
+}
+
+void leave_definite(std::vector<Candidate>& candidates, const std::string& failed) {
+  for (Candidate& candidate : candidates) {
+    if (candidate.was_tried || !candidate.outcome.empty()) continue;
+    candidate.is_out = candidate.needs_spd || candidate.preconditioner.name == failed;
+    if (candidate.is_out) candidate.outcome = "A is not positive definite";
+  }
+}
+
+std::string to_string(const Candidate& candidate) {
+  std::string text = candidate.preconditioner.name;
+  std::string options;
+  for (const auto& [name, value] : candidate.preconditioner.options)
+    options += (options.empty() ? " (" : ", ") + name + "=" + to_string(value);
+  return text + options + (options.empty() ? "" : ")") + " with " + candidate.solver.name;
 }
 
 }  // namespace prekond
