@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef PREKOND_ONLY_SINGLE  // arrays of doubles go with double
-#include <prekond/precond/linear_solver.hpp>
 #include <prekond/precond/host_solver.hpp>
+#include <prekond/precond/linear_solver.hpp>
 
 #include <algorithm>
 #include <cstdlib>
