@@ -32,7 +32,7 @@ struct AutomaticOptions {
   }
 };
 
-/// What becomes of a preconditioner when the values of A change.
+/// The treatment of a preconditioner when the values of A change.
 enum class SetupReuse {
   automatic,  ///< it stays, until it has cost as much in iterations as another numeric phase
   values,     ///< a numeric phase with the new values each time
