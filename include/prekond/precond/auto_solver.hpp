@@ -41,6 +41,10 @@ struct Candidate {
 /// setup is on a device, where triangular solves are expensive. `is_complex`: fewer methods.
 std::vector<Candidate> candidates_for(const MatrixStatistics& facts, bool on_device, bool is_complex);
 
+/// The candidates that are not out, the least expected work first. Jacobi is expected to take `jacobis`
+/// iterations, and no less than is usual.
+std::vector<Candidate> by_expected_work(std::vector<Candidate> candidates, double jacobis = 0);
+
 /// Iterations until the norm is `target`, from the mean rate of the last half of `norms`; infinity where they
 /// do not fall.
 double iterations_left(const std::vector<double>& norms, double target);

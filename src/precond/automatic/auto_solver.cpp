@@ -30,9 +30,8 @@ constexpr double patience = 1.25, patience_with_tried = 3;
 /// An attempt has at least this part of the iterations that were expected of it, and of the work of the other
 /// candidate.
 constexpr double least_part_of_iterations = 0.5, least_part_of_work = 0.25;
-/// Iterations with Jacobi before anything is known; no system is taken to need more than the latter, so that
-/// in the end each candidate has its try.
-constexpr double usual_iterations_spd = 100, usual_iterations = 150, most_iterations = 1500;
+/// No system is taken to need more iterations with Jacobi, so that in the end each candidate has its try.
+constexpr double most_iterations = 1500;
 
 std::string of_method(const Candidate& candidate) {
   std::string text = candidate.preconditioner.name;
@@ -118,10 +117,7 @@ AutoSolver<Scalar, Space>::AutoSolver(std::vector<Candidate> candidates, std::in
                                       std::int64_t nnz, Setup setup)
     : m_candidates(std::move(candidates)), m_num_rows(num_rows), m_nnz(nnz), m_setup(std::move(setup)) {
   if (!m_setup) throw std::logic_error("prekond::AutoSolver: there is nothing that sets a candidate up");
-  for (Candidate& candidate : m_candidates)
-    candidate.iterations =
-        std::max(candidate.least,
-                 (candidate.needs_spd ? usual_iterations_spd : usual_iterations) * candidate.of_jacobis);
+  for (Candidate& candidate : m_candidates) expect_untried(candidate);
 }
 
 /// The setup of a candidate by the registry, one at a time.

@@ -12,6 +12,9 @@ namespace {
 
 enum class For { definite, general };
 
+/// Iterations with Jacobi before anything is known.
+constexpr double usual_iterations_spd = 100, usual_iterations = 150;
+
 /// First and second part of a cost that depends on the mean length of the rows.
 struct Parts {
   double fixed, varying;
@@ -123,6 +126,19 @@ double work_of_iteration(const std::string& solver, double application, std::int
   if (solver == "cg") return 1 + application + 10 * pass;
   if (solver == "bicgstab") return 2 * (1 + application) + 22 * pass;
   return 1 + application + 60 * pass;  // gmres, on average over a restart of 50
+}
+
+void expect_untried(Candidate& candidate, double jacobis) {
+  const double usual = candidate.needs_spd ? usual_iterations_spd : usual_iterations;
+  candidate.iterations = std::max(candidate.least, std::max(usual, jacobis) * candidate.of_jacobis);
+}
+
+std::vector<Candidate> by_expected_work(std::vector<Candidate> candidates, double jacobis) {
+  std::erase_if(candidates, [](const Candidate& candidate) { return candidate.is_out; });
+  for (Candidate& candidate : candidates) expect_untried(candidate, jacobis);
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.work() < b.work(); });
+  return candidates;
 }
 
 std::vector<Candidate> candidates_for(const MatrixStatistics& facts, bool on_device, bool is_complex) {
