@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <prekond/matrix/statistics.hpp>
-
 #include <algorithm>
 #include <cstdio>
 #include <optional>
@@ -172,15 +170,15 @@ Json compared(const Context& context, const Problem<Scalar>& problem, const Meth
   }
 }
 
-/// The methods of AutoSolver's list that fit the matrix, the least expected work first.
-/// \throws InputError where there are none
+/// Collective. The methods of AutoSolver's list that fit the matrix, the least expected work first.
+/// \throws Failure where there are none
 template <class Scalar>
 std::vector<Method<Scalar>> methods_of_list(const Context& context, const Problem<Scalar>& problem) {
   const Settings& settings = context.settings;
   std::vector<Method<Scalar>> methods;
   std::string reasons;
   const std::vector<Candidate> candidates =
-      candidates_of(settings, statistics<Scalar, Space>(context.space, problem.rows), is_complex<Scalar>);
+      candidates_of(settings, statistics_of_all<Scalar>(context, problem), is_complex<Scalar>);
   for (const Candidate& candidate : by_expected_work(candidates)) {
     try {
       Method<Scalar>& method = methods.emplace_back(method_of<Scalar>(settings, candidate));
@@ -193,8 +191,8 @@ std::vector<Method<Scalar>> methods_of_list(const Context& context, const Proble
   for (const Candidate& candidate : candidates)
     if (reasons.empty()) reasons = candidate.outcome;
   if (methods.empty())
-    throw InputError(problem.name + ": no method of the list of --precond auto fits the matrix (" + reasons +
-                     "); name some with --precond");
+    throw Failure(bad_input, problem.name + ": no method of the list of --precond auto fits the matrix (" +
+                                 reasons + "); name some with --precond");
   return methods;
 }
 

@@ -204,24 +204,30 @@ bool is_automatic(const Settings& settings) {
   return settings.precond == automatic || settings.solver == automatic;
 }
 
-/// \throws OptionError for settings that need to know the method
+/// The one of the two that is named, with its options; the other is `auto`. The solver of an automatic method
+/// has the properties of none, so that the checks of a method ask only for what is named.
+/// \throws OptionError for options of a method that is not named
 template <class Scalar>
 Method<Scalar> undecided(const Settings& settings) {
-  if (settings.precond == automatic && !settings.precond_options.empty())
-    settings.refuse(
-        "precond",
-        "-p sets options of one preconditioner, and --precond auto chooses among several: name one");
-  if (settings.solver == automatic && !settings.solver_options.empty())
+  const bool any_solver = settings.solver == automatic, any_preconditioner = settings.precond == automatic;
+  if (any_preconditioner && !settings.precond_options.empty())
+    settings.refuse("precond",
+                    "-p sets options of one preconditioner, and --precond auto chooses among several: name "
+                    "one with --precond");
+  if (any_solver && !settings.solver_options.empty())
     settings.refuse("solver",
-                    "-s sets options of one solver, and --solver auto chooses among several: name one");
-  if (settings.devices != 1)
-    settings.refuse("devices", "--devices is for a named preconditioner and solver, not for auto");
-  if (settings.x0 == "precond")
-    settings.refuse("x0", "--x0 precond is for a named preconditioner, not for auto");
-  Method<Scalar> method;
+                    "-s sets options of one solver, and --solver auto chooses among several: name one with "
+                    "--solver");
+  if (any_preconditioner && settings.devices != 1)
+    settings.refuse("devices",
+                    "--devices is for a named preconditioner, not for auto: name one with --precond");
+  Settings own = settings;
+  if (any_solver) own.solver = "gmres";
+  if (any_preconditioner) own.precond = "none";
+  Method<Scalar> method = choose_method<Scalar>(own, own.precond, own.precond_options);
   method.is_automatic = true;
-  method.label = method.precond_name = settings.precond;
-  method.solver_name = settings.solver;
+  if (any_preconditioner) method.label = method.precond_name = automatic;
+  if (any_solver) method.solver_name = automatic;
   return method;
 }
 
@@ -267,17 +273,21 @@ std::vector<Method<Scalar>> choose_methods(const CommandLine& line) {
   if (line.command == "compare" && settings.solver == automatic && settings.precond != automatic)
     settings.refuse("solver",
                     "--solver auto of compare is for --precond auto: name a solver, or leave --precond out");
-  if ((line.command == "solve" || line.command == "compare") && is_automatic(settings)) {
+  const bool chooses = (line.command == "solve" || line.command == "compare") && is_automatic(settings);
+  for (const char* key : {"solves", "budget"})
+    if (!chooses && settings.given.contains(key))
+      settings.refuse(key, text_of("--", key,
+                                   " is for auto, and both methods are named: leave it out, or name "
+                                   "one of --precond and --solver"));
+  if (chooses)
     methods.push_back(undecided<Scalar>(settings));
-    return methods;
-  }
-  if (line.command == "compare")
+  else if (line.command == "compare")
     methods = methods_of_rows<Scalar>(settings);
   else
     methods.push_back(choose_method<Scalar>(settings, settings.precond, settings.precond_options));
   for (const auto& method : methods) {
     if (line.command != "info" || settings.condition) check_match_of(settings, method);
-    if (line.command == "solve") check_combination(method);
+    if (line.command == "solve" && !chooses) check_combination(method);
     check_condition(settings, line.command, method.precond_properties);
   }
   return methods;
@@ -396,10 +406,6 @@ void check_devices(const Devices* devices, const std::vector<Method<Scalar>>& me
 
 void check_processes(const Settings& settings, const Processes& processes) {
   check_product(settings, processes);
-  if (is_automatic(settings) && !processes.is_serial())
-    settings.refuse(settings.precond == automatic ? "precond" : "solver",
-                    text_of("auto is for one process, and these are ", processes.size(),
-                            ": name a solver and a preconditioner, or start one process without mpirun"));
   if (settings.devices != 1 && !processes.is_serial())
     settings.refuse(
         "devices",

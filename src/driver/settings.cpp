@@ -20,6 +20,7 @@ namespace {
 
 Settings default_settings(const std::string& command) {
   Settings settings;
+  if (command == "solve") settings.solver = settings.precond = automatic;
   if (command == "compare") settings.precond = automatic;
   if (command != "batch") return settings;
   settings.solver = "bicgstab";
@@ -72,6 +73,8 @@ std::vector<SettingKey> all_keys() {
        "each with its own solver where --solver names none",
        &S::precond},
       {"info", "precond", "NAME", "M of --condition", &S::precond},
+      {"solve", "solves", "N"},
+      {"solve", "budget", "NUMBER"},
       {methods, "spmv", formats + "native|csr_scalar|csr_vector|kokkoskernels",
        "format and kernel of A's product; csr_scalar and csr_vector are csr on a host", &S::spmv},
       {measured, "rtol", "NUMBER"},

@@ -6,6 +6,7 @@
 #include <prekond/core/error.hpp>
 #include <prekond/core/options.hpp>
 #include <prekond/core/stopping.hpp>
+#include <prekond/precond/candidates.hpp>
 
 #include <cstdint>
 #include <map>
@@ -61,6 +62,7 @@ struct Settings {
   std::string solution;
   std::string config;  ///< the config file, empty without one
   StoppingOptions stopping;
+  AutomaticOptions choice;
   std::int64_t repeat = 1;
   std::int64_t devices = 1;
   bool scale = false;
@@ -81,6 +83,7 @@ struct Settings {
   template <class Visitor>
   void describe(Visitor& visit) {
     stopping.describe(visit);
+    choice.describe(visit);
     visit("repeat", repeat, std::int64_t(1), std::int64_t(1000000),
           "number of times to set up and solve; more make the reported medians steadier");
     visit(

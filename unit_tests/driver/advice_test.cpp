@@ -77,7 +77,7 @@ TEST_F(AdviceTest, InfoProposesMethodsForTheKindOfTheMatrix) {
   EXPECT_THAT(run({"info", "rectangular.mtx"}).out, Not(HasSubstr("try:")));
 }
 
-// ic0 is exact for a tridiagonal matrix, where cg alone takes an iteration a row.
+// The preconditioner ic0 is exact for a tridiagonal matrix, and without one cg takes an iteration a row.
 TEST_F(AdviceTest, ASlowSolveEndsWithABetterCommand) {
   ASSERT_EQ(run({"generate", "tridiagonal:1500", "-o", "long chain.mtx"}).code, 0);
   write("slow.json", R"({"matrix": "long chain.mtx", "x0": "zero", "scale": true, "rtol": 1e-4})");

@@ -19,7 +19,7 @@ RANK = {layer: rank for rank, layers in enumerate(RANKS) for layer in layers}
 SEES_ALL = {"adapters", "driver"}
 # The rooms of src/precond, likewise.
 ROOMS = [("setup",), ("scaling",), ("storage",), ("triangular",), ("factorization",),
-         ("relaxation", "approximate_inverse", "polynomial"), ("distributed",), ("multigrid", "domain", "wrappers"), ("registry",), ("automatic",)]
+         ("relaxation", "approximate_inverse", "polynomial"), ("distributed", "choice"), ("multigrid", "domain", "wrappers"), ("registry",), ("automatic",)]
 REGISTRY = "include/prekond/precond/registry.hpp"
 ROOM_RANK = {room: rank for rank, rooms in enumerate(ROOMS) for room in rooms}
 TRILINOS = r"Tpetra|Teuchos|Ifpack2|Belos|Xpetra|Thyra|Zoltan2|Amesos2|MueLu|MatrixMarket_Tpetra|mpi\.h"

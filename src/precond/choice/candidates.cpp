@@ -1,19 +1,19 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <prekond/precond/auto_solver.hpp>
+#include <prekond/precond/candidates.hpp>
 
 #include <algorithm>
 #include <cmath>
 
-#include "precond/automatic/work.hpp"
+#include "precond/choice/work.hpp"
 
 namespace prekond {
 namespace {
 
 enum class For { definite, general };
 
-/// Iterations with Jacobi before anything is known.
-constexpr double usual_iterations_spd = 100, usual_iterations = 150;
+/// Iterations with Jacobi before anything is known, and those that no system is taken to exceed.
+constexpr double usual_iterations_spd = 100, usual_iterations = 150, most_iterations = 1500;
 
 /// First and second part of a cost that depends on the mean length of the rows.
 struct Parts {
@@ -128,19 +128,6 @@ double work_of_iteration(const std::string& solver, double application, std::int
   return 1 + application + 60 * pass;  // gmres, on average over a restart of 50
 }
 
-void expect_untried(Candidate& candidate, double jacobis) {
-  const double usual = candidate.needs_spd ? usual_iterations_spd : usual_iterations;
-  candidate.iterations = std::max(candidate.least, std::max(usual, jacobis) * candidate.of_jacobis);
-}
-
-std::vector<Candidate> by_expected_work(std::vector<Candidate> candidates, double jacobis) {
-  std::erase_if(candidates, [](const Candidate& candidate) { return candidate.is_out; });
-  for (Candidate& candidate : candidates) expect_untried(candidate, jacobis);
-  std::stable_sort(candidates.begin(), candidates.end(),
-                   [](const Candidate& a, const Candidate& b) { return a.work() < b.work(); });
-  return candidates;
-}
-
 std::vector<Candidate> candidates_for(const MatrixStatistics& facts, bool on_device, bool is_complex) {
   const bool definite = facts.symmetric_values && facts.diagonal_positive == facts.num_rows;
   std::vector<Candidate> candidates;
@@ -163,6 +150,41 @@ double iterations_left(const std::vector<double>& norms, double target) {
   const double before = *std::min_element(norms.begin(), middle);
   const double rate = std::log(before / now) / static_cast<double>(norms.end() - middle);
   return rate > 0 ? std::log(now / target) / rate : std::numeric_limits<double>::infinity();
+}
+
+void expect_iterations(std::vector<Candidate>& candidates, std::optional<double> of_jacobi) {
+  for (Candidate& candidate : candidates) {
+    if (candidate.was_tried) continue;
+    const double usual = candidate.needs_spd ? usual_iterations_spd : usual_iterations;
+    const double jacobis = std::min(of_jacobi.value_or(usual), most_iterations);
+    candidate.iterations = std::max(candidate.least, jacobis * candidate.of_jacobis);
+  }
+}
+
+std::vector<Candidate> by_expected_work(std::vector<Candidate> candidates, double jacobis) {
+  std::erase_if(candidates, [](const Candidate& candidate) { return candidate.is_out; });
+  expect_iterations(candidates);
+  for (Candidate& candidate : candidates)
+    candidate.iterations = std::max(candidate.iterations, jacobis * candidate.of_jacobis);
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.work() < b.work(); });
+  return candidates;
+}
+
+void leave_definite(std::vector<Candidate>& candidates, const std::string& failed) {
+  for (Candidate& candidate : candidates) {
+    if (candidate.was_tried || !candidate.outcome.empty()) continue;
+    candidate.is_out = candidate.needs_spd || candidate.preconditioner.name == failed;
+    if (candidate.is_out) candidate.outcome = "A is not positive definite";
+  }
+}
+
+std::string to_string(const Candidate& candidate) {
+  std::string text = candidate.preconditioner.name;
+  std::string options;
+  for (const auto& [name, value] : candidate.preconditioner.options)
+    options += (options.empty() ? " (" : ", ") + name + "=" + to_string(value);
+  return text + options + (options.empty() ? "" : ")") + " with " + candidate.solver.name;
 }
 
 }  // namespace prekond

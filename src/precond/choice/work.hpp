@@ -1,8 +1,6 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-#include <prekond/precond/auto_solver.hpp>
-
 #include <cstdint>
 #include <string>
 
@@ -12,8 +10,5 @@ namespace prekond {
 /// vectors.
 double work_of_iteration(const std::string& solver, double application, std::int64_t num_rows,
                          std::int64_t nnz);
-
-/// Sets the iterations that are expected where Jacobi takes `jacobis`, or as many as is usual.
-void expect_untried(Candidate& candidate, double jacobis = 0);
 
 }  // namespace prekond
