@@ -114,6 +114,7 @@ template <class Scalar>
 std::vector<Candidate> successors(const Settings& settings, const Outcome<Scalar>& outcome,
                                   std::vector<Candidate> candidates, double iterations) {
   const MethodFacts& last = outcome.method;
+  const bool is_indefinite = outcome.solve.reason == StopReason::breakdown_not_spd;
   std::optional<Candidate> like;  // the one of the same preconditioner, whatever the solver
   for (Candidate& candidate : candidates) {
     const auto method = method_by_command<Scalar>(settings, candidate);
@@ -123,9 +124,8 @@ std::vector<Candidate> successors(const Settings& settings, const Outcome<Scalar
       continue;
     const bool was_tried = method->solver_name == last.solver_name;
     if (!like || was_tried) like = candidate;
-    if (was_tried) candidate.outcome = "it was tried";
+    if (was_tried || is_indefinite) candidate.outcome = "it was tried";
   }
-  const bool is_indefinite = outcome.solve.reason == StopReason::breakdown_not_spd;
   const bool for_general = is_indefinite || (!outcome.solve.converged && like && !like->needs_spd);
   for (Candidate& candidate : candidates) {
     if (for_general) candidate.is_out = candidate.needs_spd;
@@ -152,9 +152,10 @@ Json tries_for(const Settings& settings, const MatrixStatistics& facts, bool is_
                                  : "A is not symmetric; ";
     tries.push_back(try_json(
         candidate, command_of(settings, candidate, false),
-        kind + format("the work of about %.3g products with A is expected, %.3g for the setup and %.3g for "
-                      "each of %.3g iterations",
-                      candidate.work(), candidate.setup, candidate.iteration, candidate.iterations)));
+        kind + format("the work of about %.0f products with A is expected, %.0f for the setup and %.3g for "
+                      "each of %.0f iterations",
+                      candidate.work(), candidate.setup, candidate.iteration,
+                      std::ceil(candidate.iterations))));
   }
   return tries;
 }
@@ -180,10 +181,10 @@ Json better_than(const Context& context, const Problem<Scalar>& problem, const O
   if (best == candidates.end() || (ends && 2 * best->work() > factor * products)) return Json::array();
   std::string taken = format("this solve took %.0f", products);
   if (!result.converged)
-    taken += ends ? format(" and would take about %.3g at its rate", factor * products) : " and failed";
+    taken += ends ? format(" and would take about %.0f at its rate", factor * products) : " and failed";
   return Json::array(
       {try_json(*best, command_of(context.settings, *best, true),
-                format("the work of about %.3g products with A is expected of %s with %s, and ", best->work(),
+                format("the work of about %.0f products with A is expected of %s with %s, and ", best->work(),
                        best->preconditioner.name.c_str(), best->solver.name.c_str()) +
                     taken)});
 }
