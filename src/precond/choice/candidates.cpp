@@ -192,6 +192,16 @@ void expect_iterations(std::vector<Candidate>& candidates, std::optional<double>
   }
 }
 
+std::vector<Candidate> by_expected_work(std::vector<Candidate> candidates, double jacobis) {
+  std::erase_if(candidates, [](const Candidate& candidate) { return candidate.is_out; });
+  expect_iterations(candidates);
+  for (Candidate& candidate : candidates)
+    candidate.iterations = std::max(candidate.iterations, jacobis * candidate.of_jacobis);
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.work() < b.work(); });
+  return candidates;
+}
+
 void leave_definite(std::vector<Candidate>& candidates, const std::string& failed) {
   for (Candidate& candidate : candidates) {
     if (candidate.was_tried || !candidate.outcome.empty()) continue;
