@@ -112,7 +112,8 @@ class Parser {
       const auto keep = [this, name = key.name](const std::string& value) { m_written[name] = {value}; };
       if (key.placeholder.empty()) {
         sub->add_flag_callback(
-            key.name == "quiet" ? "-q,--quiet" : option_name(key.name),
+            (key.name == "quiet" || key.name == "verbose" ? "-" + key.name.substr(0, 1) + "," : "") +
+                option_name(key.name),
             [this, name = key.name] { m_written[name] = {true}; }, key.doc);
       } else if (!key.bare.empty()) {
         sub->add_flag(option_name(key.name) + "{" + key.bare + "}", m_flag_value, key.doc)

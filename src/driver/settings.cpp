@@ -109,6 +109,7 @@ std::vector<SettingKey> all_keys() {
       {"solve", "solution", "FILE.mtx[.gz]", "file for x", &S::solution},
       {"batch", "solution", "FILE.mtx[.gz]", "file for the solutions, a column a system", &S::solution},
       {all, "quiet", ""},
+      {"solve", "verbose", ""},
   };
 }
 

@@ -68,6 +68,7 @@ struct Settings {
   bool scale = false;
   bool condition = false;
   bool quiet = false;
+  bool verbose = false;
   OptionMap solver_options;
   OptionMap precond_options;
   RawSettings given;
@@ -93,6 +94,8 @@ struct Settings {
     visit("scale", scale, "scaling of the rows and columns of A for the preconditioner, by powers of two");
     visit("condition", condition, "measurement of the extreme eigenvalues of M^-1 A, by Lanczos's method");
     visit("quiet", quiet, "no output but errors");
+    visit("verbose", verbose,
+          "all options in force, and details of the product, the setup, the levels and the candidates");
   }
 
   /// \throws OptionError with the place of the key in the config file, if it came from one

@@ -51,7 +51,7 @@ void solve(const Context& context, const std::vector<Method<Scalar>>& methods, M
       write_vector_market(path, x, "prekond solve " + problem.name);
     });
     files.write_report(outcome.report);
-    if (!settings.quiet) print_summary(outcome.report, method);
+    if (!settings.quiet) print_summary(outcome.report, method, settings.verbose);
     if (outcome.signal != 0)
       files.finish(
           failure_of_signal(method, outcome.solve, outcome.signal, has_solution ? settings.solution : ""));

@@ -729,10 +729,23 @@ TEST_F(DriverTest, OutputIsATableOrNothing) {
                                           "--precond", "adaptive_fsai", "--kokkos-num-threads=2"};
   const Result loud = run(solve);
   EXPECT_EQ(loud.err, "");
-  for (const char* part : {"poisson2d:20", "adaptive_fsai", "max_steps=15", "setup", "density", "cg",
-                           "iterations", "rtol", "residual", "total"}) {
+  for (const char* part : {"poisson2d:20", "adaptive_fsai", "setup", "density", "cg", "iterations", "rtol",
+                           "residual", "total"}) {
     EXPECT_THAT(loud.out, HasSubstr(part));
   }
+  EXPECT_THAT(loud.out, StartsWith("ended           converged (rtol) after "));
+  for (const char* detail : {"max_steps=15", "max_iters=10000", "product "})
+    EXPECT_THAT(loud.out, Not(HasSubstr(detail)));
+  for (const char* flag : {"-v", "--verbose"}) {
+    auto verbose = solve;
+    verbose.emplace_back(flag);
+    const Result all = run(verbose);
+    EXPECT_THAT(all.out, StartsWith("ended           converged (rtol) after "));
+    for (const char* detail : {"max_steps=15", "max_iters=10000", "product         by "})
+      EXPECT_THAT(all.out, HasSubstr(detail));
+  }
+  EXPECT_THAT(run({"solve", "--generate", "poisson2d:20", "--max-iters", "1"}).out,
+              StartsWith("ended           NOT CONVERGED (max_iters) after "));
   auto quiet = solve;
   quiet.push_back("--quiet");
   const Result silent = run(quiet);
