@@ -63,7 +63,8 @@ class Parser {
   Parser() : m_app("Sparse preconditioners and Krylov solvers on Kokkos.", "prekond") {
     m_app.require_subcommand(1);
     m_app.set_version_flag("--version", [] { return version_text(); });
-    m_app.footer(std::string("Flags of Kokkos, such as --kokkos-num-threads=2, may stand anywhere.\n") +
+    m_app.footer(std::string("'prekond help COMMAND' has the options of a command.\nFlags of Kokkos, such as "
+                             "--kokkos-num-threads=2, may stand anywhere.\n") +
                  exit_codes);
     add_settings("solve", "Solve A x = b.",
                  "prekond solve matrix.mtx.gz --precond adaptive_fsai -p max_steps=20");
@@ -90,7 +91,12 @@ class Parser {
       m_result.command = "kokkos-help";
       return m_result;
     }
+    const bool asks_for_help = !reversed.empty() && reversed.front() == "help";
+    if (asks_for_help) reversed.erase(reversed.begin());
     if (!reversed.empty()) m_first = reversed.front();
+    if (asks_for_help && !reversed.empty() && m_app.get_subcommand_no_throw(m_first) == nullptr)
+      throw OptionError(explain_no_command() + "see 'prekond --help'");
+    if (asks_for_help) reversed.emplace_back("--help");
     std::reverse(reversed.begin(), reversed.end());
     try {
       m_app.parse(reversed);
@@ -108,31 +114,31 @@ class Parser {
  private:
   void add_settings(const std::string& command, const std::string& summary, const std::string& example) {
     CLI::App* sub = m_app.add_subcommand(command, summary);
-    for (const auto& key : setting_keys(command)) {
-      const auto keep = [this, name = key.name](const std::string& value) { m_written[name] = {value}; };
-      if (key.placeholder.empty()) {
-        sub->add_flag_callback(
-            (key.name == "quiet" || key.name == "verbose" ? "-" + key.name.substr(0, 1) + "," : "") +
-                option_name(key.name),
-            [this, name = key.name] { m_written[name] = {true}; }, key.doc);
-      } else if (!key.bare.empty()) {
-        sub->add_flag(option_name(key.name) + "{" + key.bare + "}", m_flag_value, key.doc)
-            ->each(keep)
-            ->option_text(key.placeholder);
-      } else if (key.name == "matrix") {
-        sub->add_option_function<std::string>("MATRIX", keep, key.doc)->option_text(key.placeholder);
-      } else {
-        sub->add_option_function<std::string>(option_name(key.name), keep, key.doc)
-            ->option_text(key.placeholder);
-      }
-    }
+    for (const auto& key : setting_keys(command)) add_setting(sub, key)->group(key.group);
     if (takes_solver_options(command)) {
       add_pairs(sub, "-s", "solver", "options of the solver");
       sub->add_option("--config", m_config, "a JSON file of the same keys; the command line wins")
-          ->option_text("FILE.json");
+          ->option_text("FILE.json")
+          ->group("Other");
     }
     if (takes_precond_options(command)) add_pairs(sub, "-p", "precond", "options of the preconditioner");
+    sub->set_help_flag("-h,--help", "this text")->group("Other");  // the last of the groups
     sub->footer("Example: " + example + "\n" + exit_codes);
+  }
+
+  CLI::Option* add_setting(CLI::App* sub, const SettingKey& key) {
+    const auto keep = [this, name = key.name](const std::string& value) { m_written[name] = {value}; };
+    if (key.placeholder.empty()) {
+      const bool is_short = key.name == "quiet" || key.name == "verbose";
+      return sub->add_flag_callback(
+          (is_short ? "-" + key.name.substr(0, 1) + "," : "") + option_name(key.name),
+          [this, name = key.name] { m_written[name] = {true}; }, key.doc);
+    }
+    const std::string name = key.name == "matrix" ? "MATRIX" : option_name(key.name);
+    CLI::Option* const option =
+        key.bare.empty() ? sub->add_option_function<std::string>(name, keep, key.doc)
+                         : sub->add_flag(name + "{" + key.bare + "}", m_flag_value, key.doc)->each(keep);
+    return option->option_text(key.placeholder);
   }
 
   void add_pairs(CLI::App* sub, const std::string& flag, const std::string& method, const std::string& doc) {
@@ -143,7 +149,8 @@ class Parser {
     };
     sub->add_option_function<std::vector<std::string>>(flag + ",--" + method + "-options", keep, doc)
         ->allow_extra_args(false)
-        ->option_text("key=value ...");
+        ->option_text("key=value ...")
+        ->group("Methods");
   }
 
   void add_list() {
@@ -184,9 +191,13 @@ class Parser {
   }
 
   std::string explain_no_command() const {
-    const std::vector<std::string> commands = {"solve", "compare", "info", "batch", "list", "generate"};
-    if (m_first.empty() || m_first.starts_with("-"))
-      return "a command comes first: solve, compare, info, batch, list or generate; ";
+    std::vector<std::string> commands;
+    std::string all;
+    for (const CLI::App* sub : m_app.get_subcommands({})) {
+      commands.push_back(sub->get_name());
+      all += (all.empty() ? "" : ", ") + commands.back();
+    }
+    if (m_first.empty() || m_first.starts_with("-")) return "a command comes first, one of " + all + "; ";
     return "there is no command '" + m_first + "'" + did_you_mean(m_first, commands) + " ";
   }
 

@@ -30,13 +30,11 @@ Settings default_settings(const std::string& command) {
   return settings;
 }
 
-/// Without a text, the doc is that of Settings::describe.
-std::vector<SettingKey> all_keys() {
+constexpr const char *most = "solve compare info", *methods = "solve compare",
+                     *all = "solve compare info batch", *measured = "solve compare batch";
+
+std::vector<SettingKey> problem_keys() {
   using S = Settings;
-  const std::string most = "solve compare info", methods = "solve compare", all = most + " batch",
-                    measured = methods + " batch";
-  std::string formats;
-  for (const auto& choice : matrix_format_choices()) formats += choice.first + "|";
   return {
       {"batch", "pattern", "MATRIX.mtx[.gz]", "Matrix Market file with the pattern of all systems",
        &S::pattern},
@@ -50,9 +48,6 @@ std::vector<SettingKey> all_keys() {
       {"batch", "rhs", "a_ones|ones|files",
        "right-hand sides: b = A*1, ones, or the files b.mtx next to A.mtx and NAME_b.mtx next to NAME.mtx",
        &S::rhs},
-      {"batch", "solver", "NAME", "cg, bicgstab, gmres, idr or richardson", &S::solver},
-      {"batch", "precond", "NAME", "none, jacobi, block_jacobi, ilu0, ic0, par_ilu, isai, fsai or ilu_isai",
-       &S::precond},
       {"batch", "format", "csr|ell|dense|banded", "format of the matrices", &S::format},
       {most, "matrix", "MATRIX.mtx[.gz]", "Matrix Market file, plain or gzip", &S::matrix},
       {most, "generate", "NAME:SIZE[,key=value...]", "a model problem instead ('prekond list generators')",
@@ -63,6 +58,21 @@ std::vector<SettingKey> all_keys() {
        "and its rows sum to zero",
        &S::rhs},
       {methods, "x0", "zero|precond|FILE.mtx", "initial vector; precond is x0 = M^-1 b", &S::x0},
+      {methods, "near_null_space", "FILE.mtx",
+       "vectors that A nearly annihilates, for amg: an array file of rows x vectors", &S::near_null_space},
+      {methods, "coordinates", "grid|FILE.mtx",
+       "coordinates of the nodes, rows x 2 or 3: the near null space is the rigid body modes, and a node's "
+       "displacements are its unknowns; grid: those of --generate elasticity3d",
+       &S::coordinates},
+  };
+}
+
+std::vector<SettingKey> method_keys() {
+  using S = Settings;
+  return {
+      {"batch", "solver", "NAME", "cg, bicgstab, gmres, idr or richardson", &S::solver},
+      {"batch", "precond", "NAME", "none, jacobi, block_jacobi, ilu0, ic0, par_ilu, isai, fsai or ilu_isai",
+       &S::precond},
       {methods, "solver", "NAME", "one of 'prekond list solvers'; of solve also auto, chosen by the matrix",
        &S::solver},
       {"solve", "precond", "NAME", "one of 'prekond list preconditioners', or auto, chosen by the matrix",
@@ -75,12 +85,6 @@ std::vector<SettingKey> all_keys() {
       {"info", "precond", "NAME", "M of --condition", &S::precond},
       {"solve", "solves", "N"},
       {"solve", "budget", "NUMBER"},
-      {methods, "spmv", formats + "native|csr_scalar|csr_vector|kokkoskernels",
-       "format and kernel of A's product; csr_scalar and csr_vector are csr on a host", &S::spmv},
-      {measured, "rtol", "NUMBER"},
-      {measured, "atol", "NUMBER"},
-      {measured, "max_iters", "NUMBER"},
-      {measured, "repeat", "NUMBER"},
       {most, "order", order_names(),
        "order of the rows and columns of A, undone in x; auto takes rcm for incomplete factorisations where "
        "it makes the bandwidth smaller by a quarter. info measures A in this order too",
@@ -89,18 +93,29 @@ std::vector<SettingKey> all_keys() {
        "rows of A permuted so that the product of the diagonal is largest, and scaled for the "
        "preconditioner; auto does it where the diagonal is weak. Without a value it is product",
        &S::match, "product"},
-      {methods, "near_null_space", "FILE.mtx",
-       "vectors that A nearly annihilates, for amg: an array file of rows x vectors", &S::near_null_space},
-      {methods, "coordinates", "grid|FILE.mtx",
-       "coordinates of the nodes, rows x 2 or 3: the near null space is the rigid body modes, and a node's "
-       "displacements are its unknowns; grid: those of --generate elasticity3d",
-       &S::coordinates},
       {methods, "scale", ""},
+  };
+}
+
+std::vector<SettingKey> execution_keys() {
+  using S = Settings;
+  std::string formats;
+  for (const auto& choice : matrix_format_choices()) formats += choice.first + "|";
+  return {
+      {methods, "spmv", formats + "native|csr_scalar|csr_vector|kokkoskernels",
+       "format and kernel of A's product; csr_scalar and csr_vector are csr on a host", &S::spmv},
+      {measured, "repeat", "NUMBER"},
       {methods, "devices", "N"},
       {methods, "partition", "rows|metis|FILE.mtx",
        "rows of each process under mpirun: blocks of as many; parts with few entries between them, by METIS "
        "on one rank; or the rank of each row in a vector file",
        &S::partition},
+  };
+}
+
+std::vector<SettingKey> output_keys() {
+  using S = Settings;
+  return {
       {"solve info", "condition", ""},
       {all, "report", "FILE.json", "file for what was done and measured", &S::report},
       {"compare", "table", "FILE.{csv,md}", "file for the table, as CSV or as Markdown", &S::table},
@@ -111,6 +126,26 @@ std::vector<SettingKey> all_keys() {
       {all, "quiet", ""},
       {"solve", "verbose", ""},
   };
+}
+
+/// Without a text, the doc is that of Settings::describe.
+std::vector<SettingKey> all_keys() {
+  const std::vector<SettingKey> stopping = {
+      {measured, "rtol", "NUMBER"},
+      {measured, "atol", "NUMBER"},
+      {measured, "max_iters", "NUMBER"},
+  };
+  std::vector<SettingKey> keys;
+  for (const auto& [group, members] : {std::pair("Problem", problem_keys()),
+                                       {"Methods", method_keys()},
+                                       {"Stopping", stopping},
+                                       {"Execution", execution_keys()},
+                                       {"Output", output_keys()}})
+    for (SettingKey key : members) {
+      key.group = group;
+      keys.push_back(key);
+    }
+  return keys;
 }
 
 /// The word of the key's placeholder that a value means, found as by `find_name`; the value itself of a key

@@ -112,6 +112,7 @@ struct SettingKey {
   std::string doc = {};                   ///< with the default; of a number or a flag see Settings::describe
   std::string Settings::*text = nullptr;  ///< null: a number or a flag
   std::string bare = {};                  ///< of a flag that may have a value: its value without one
+  std::string group = {};                 ///< the heading in --help
 };
 
 /// The keys that a command knows, in the order of its --help.

@@ -310,6 +310,25 @@ TEST_F(DriverTest, HelpAndVersion) {
   }
 }
 
+TEST_F(DriverTest, HelpIsInGroupsAndACommand) {
+  const std::string help = run({"solve", "--help"}).out;
+  std::size_t at = 0;
+  for (const char* part : {"\nProblem:", "--generate ", "--rhs ", "\nMethods:", "--solver ", "--precond ",
+                           "--order ", "-p,", "\nStopping:", "--rtol ", "\nExecution:", "--repeat ",
+                           "\nOutput:", "--report ", "-v,", "\nOther:", "--config "}) {
+    const std::size_t found = help.find(part, at);
+    ASSERT_NE(found, std::string::npos) << part << " in\n" << help;
+    at = found;
+  }
+  EXPECT_THAT(help, Not(HasSubstr("OPTIONS:")));
+  for (const char* command : {"solve", "compare", "info", "batch", "list", "generate"})
+    EXPECT_EQ(run({"help", command}).out, run({command, "--help"}).out) << command;
+  EXPECT_EQ(run({"help"}).out, run({"--help"}).out);
+  const Result slip = run({"help", "solv"});
+  EXPECT_EQ(slip.code, 2);
+  EXPECT_THAT(slip.err, HasSubstr("did you mean 'solve'"));
+}
+
 // ------------------------------------------------------------------------------------------------ names
 
 TEST_F(DriverTest, NamesAreTakenWithoutRegardToCaseAndByOtherWords) {
