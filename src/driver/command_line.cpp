@@ -68,6 +68,9 @@ class Parser {
                  exit_codes);
     add_settings("solve", "Solve A x = b.",
                  "prekond solve matrix.mtx.gz --precond adaptive_fsai -p max_steps=20");
+    add_settings("config",
+                 "Print all settings of a solve that are in force, and the origin of each, for --config.",
+                 "prekond config matrix.mtx.gz --precond amg > amg.json");
     add_settings("compare", "Solve with several preconditioners, one row of a table each.",
                  "prekond compare --generate poisson3d:40 --precond none,jacobi,adaptive_fsai");
     add_settings("info",
@@ -112,8 +115,12 @@ class Parser {
   }
 
  private:
-  void add_settings(const std::string& command, const std::string& summary, const std::string& example) {
-    CLI::App* sub = m_app.add_subcommand(command, summary);
+  /// The command whose settings it has.
+  static std::string kind_of(const std::string& command) { return command == "config" ? "solve" : command; }
+
+  void add_settings(const std::string& name, const std::string& summary, const std::string& example) {
+    CLI::App* sub = m_app.add_subcommand(name, summary);
+    const std::string command = kind_of(name);
     for (const auto& key : setting_keys(command)) add_setting(sub, key)->group(key.group);
     if (takes_solver_options(command)) {
       add_pairs(sub, "-s", "solver", "options of the solver");
@@ -184,9 +191,9 @@ class Parser {
   void finish() {
     m_result.command = command();
     if (m_result.command == "list" || m_result.command == "generate") return;
-    if (!m_config.empty())
-      m_written = laid_over(m_written, read_config(m_config, m_result.command), m_result.command);
-    m_result.settings = to_settings(m_written, m_result.command);
+    const std::string kind = kind_of(m_result.command);
+    if (!m_config.empty()) m_written = laid_over(m_written, read_config(m_config, kind), kind);
+    m_result.settings = to_settings(m_written, kind);
     m_result.settings.config = m_config;
   }
 

@@ -9,7 +9,8 @@
 namespace prekond::driver {
 
 struct CommandLine {
-  std::string command;  ///< "solve", ..., or "kokkos-help"; empty where `text` answers
+  std::string command;  ///< "solve", "config" (with the settings of solve), ..., or "kokkos-help"; empty
+                        ///< where `text` answers
   std::string text;     ///< the text of --help or --version
 
   Settings settings;  ///< of solve, compare, info and batch; `generate` and `quiet` also of generate

@@ -33,7 +33,9 @@ void do_command(const CommandLine& line, const Processes& processes, OutputFiles
   if (line.command == "info") return info_command(line, processes, files);
   if (line.command == "batch") return batch_command(line, processes, files);
   processes.on_root([&] {
-    if (line.command == "list")
+    if (line.command == "config")
+      config_command(line);
+    else if (line.command == "list")
       list_command(line);
     else if (line.command == "generate")
       generate_command(line, processes);
