@@ -123,6 +123,7 @@ std::vector<SettingKey> output_keys() {
        &S::history},
       {"solve", "solution", "FILE.mtx[.gz]", "file for x", &S::solution},
       {"batch", "solution", "FILE.mtx[.gz]", "file for the solutions, a column a system", &S::solution},
+      {"solve", "monitor", "[=N]", "", nullptr, "1"},
       {all, "quiet", ""},
       {"solve", "verbose", ""},
   };

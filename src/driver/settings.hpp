@@ -65,6 +65,7 @@ struct Settings {
   AutomaticOptions choice;
   std::int64_t repeat = 1;
   std::int64_t devices = 1;
+  std::int64_t monitor = 0;  ///< iterations from one line of residuals to the next; 0: no lines
   bool scale = false;
   bool condition = false;
   bool quiet = false;
@@ -93,6 +94,9 @@ struct Settings {
         "or isai where that is faster than one");
     visit("scale", scale, "scaling of the rows and columns of A for the preconditioner, by powers of two");
     visit("condition", condition, "measurement of the extreme eigenvalues of M^-1 A, by Lanczos's method");
+    visit("monitor", monitor, std::int64_t(0), std::int64_t(1000000000),
+          "number of iterations from one line with the relative residual, on standard error, to the next; "
+          "without a value 1, each of them");
     visit("quiet", quiet, "no output but errors");
     visit("verbose", verbose,
           "all options in force, and details of the product, the setup, the levels and the candidates");

@@ -772,6 +772,31 @@ TEST_F(DriverTest, OutputIsATableOrNothing) {
   EXPECT_EQ(silent.out + silent.err, "");
 }
 
+TEST_F(DriverTest, MonitorPrintsResiduals) {
+  const std::vector<std::string> solve = {"solve", "--generate", "poisson2d:20", "--history", "h.csv"};
+  const auto lines_with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), solve.begin(), solve.end());
+    const Result result = run(more);
+    EXPECT_EQ(result.code, 0) << result.err;
+    return lines_of(result.err);
+  };
+  const std::vector<std::string> named = {"--precond", "jacobi", "--solver", "cg"};
+  auto each = named, fifth = named, quiet = named;
+  each.emplace_back("--monitor");
+  fifth.emplace_back("--monitor=5");
+  quiet.insert(quiet.end(), {"--monitor", "-q"});
+  const auto all = lines_with(each), some = lines_with(fifth);
+  const auto history = lines_of(read_file(file("h.csv")));
+  ASSERT_EQ(all.size(), history.size() - 1);
+  EXPECT_EQ(all[0], "prekond: iteration 0, relative residual 1.000000e+00");
+  EXPECT_THAT(all.back(), StartsWith("prekond: iteration " + std::to_string(all.size() - 1) + ", "));
+  ASSERT_EQ(some.size(), (all.size() + 4) / 5);
+  EXPECT_EQ(some[1], all[5]);
+  EXPECT_TRUE(lines_with(named).empty());
+  EXPECT_TRUE(lines_with(quiet).empty());
+  EXPECT_FALSE(lines_with({"--monitor"}).empty()) << "also of methods that are chosen";
+}
+
 TEST_F(DriverTest, CommandLineWinsOverConfig) {
   const Json config = report_of({"solve", "--config", "config.json"});
   EXPECT_EQ(config["matrix"]["source"], "poisson2d:12");

@@ -424,6 +424,13 @@ TEST_F(MpiDriverTest, PartitionsCutLessAndAreUndoneInTheSolution) {
   EXPECT_LT(4 * cut_by_metis, cut_by_rows);
 }
 
+TEST_F(MpiDriverTest, OneRankMonitors) {
+  const Result result = run(3, "solve --generate poisson2d:20 --precond jacobi --solver cg --monitor=10");
+  ASSERT_GE(result.errors.size(), 2u);
+  EXPECT_EQ(result.errors[0], "prekond: iteration 0, relative residual 1.000000e+00");
+  EXPECT_THAT(result.errors[1], StartsWith("prekond: iteration 10, "));
+}
+
 TEST_F(MpiDriverTest, TheDistributionIsPrinted) {
   const Result result = run(4, "solve --generate poisson2d:20 -v");
   EXPECT_THAT(result.out,
