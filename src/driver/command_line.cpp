@@ -8,6 +8,7 @@
 #include <cctype>
 #include <map>
 
+#include "completion.hpp"
 #include "config_file.hpp"
 #include "kokkos_flags.hpp"
 #include "kokkos_session.hpp"
@@ -46,12 +47,6 @@ std::vector<std::string> spread_pairs(const std::vector<std::string>& arguments)
   return spread;
 }
 
-std::string option_name(const std::string& key) {
-  std::string name = key;
-  std::replace(name.begin(), name.end(), '_', '-');
-  return "--" + name;
-}
-
 const char* const exit_codes =
     "Exit code: 0 converged or done, 2 command line or configuration, 3 input data or a file that cannot be "
     "written, 4 not converged in --max-iters, 5 ended otherwise without convergence, 1 anything else, 128 + "
@@ -80,6 +75,13 @@ class Parser {
                  "prekond batch --generate stencil3:64,batch=20000 --solver cg");
     add_list();
     add_generate();
+    m_app
+        .add_subcommand("completion",
+                        "Print a script that completes commands, options and methods in a shell.")
+        ->add_option("SHELL", m_shell, "bash or zsh, as in: source <(prekond completion bash)")
+        ->option_text("bash|zsh")
+        ->required();
+    m_app.add_subcommand("man", "Print the manual page, as in: prekond man > prekond.1; man ./prekond.1");
   }
 
   CommandLine parse(const std::vector<std::string>& arguments) {
@@ -115,12 +117,9 @@ class Parser {
   }
 
  private:
-  /// The command whose settings it has.
-  static std::string kind_of(const std::string& command) { return command == "config" ? "solve" : command; }
-
   void add_settings(const std::string& name, const std::string& summary, const std::string& example) {
     CLI::App* sub = m_app.add_subcommand(name, summary);
-    const std::string command = kind_of(name);
+    const std::string command = settings_of(name);
     for (const auto& key : setting_keys(command)) add_setting(sub, key)->group(key.group);
     if (takes_solver_options(command)) {
       add_pairs(sub, "-s", "solver", "options of the solver");
@@ -190,8 +189,11 @@ class Parser {
 
   void finish() {
     m_result.command = command();
-    if (m_result.command == "list" || m_result.command == "generate") return;
-    const std::string kind = kind_of(m_result.command);
+    if (m_result.command == "completion") m_result.text = completion_script(m_app, m_shell);
+    if (m_result.command == "man") m_result.text = manual_page(m_app);
+    if (!m_result.text.empty()) m_result.command.clear();
+    if (m_result.command.empty() || m_result.command == "list" || m_result.command == "generate") return;
+    const std::string kind = settings_of(m_result.command);
     if (!m_config.empty()) m_written = laid_over(m_written, read_config(m_config, kind), kind);
     m_result.settings = to_settings(m_written, kind);
     m_result.settings.config = m_config;
@@ -234,6 +236,7 @@ class Parser {
   CommandLine m_result;
   RawSettings m_written;
   std::string m_config;
+  std::string m_shell;       ///< of completion
   std::string m_flag_value;  ///< where the value of a flag goes that may have one
   std::string m_first;       ///< the argument that should be a command
 };

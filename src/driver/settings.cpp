@@ -149,25 +149,28 @@ std::vector<SettingKey> all_keys() {
   return keys;
 }
 
+/// The words of the key's placeholder; empty where the value may be any.
+std::vector<std::string> words_of(const SettingKey& key) {
+  std::string words = key.placeholder;
+  if (words.starts_with("[=")) words = words.substr(2, words.size() - 3);
+  if (words.find('|') == words.npos || words.find(',') != words.npos) return {};
+  return split(words, '|');
+}
+
 /// The word of the key's placeholder that a value means, found as by `find_name`; the value itself of a key
 /// that takes any. \throws OptionError for another value. Where it may be a file as well, it has to look like
 /// one: else it is a slip, not a missing file.
 std::string known_word(const SettingKey& key, const std::string& value) {
-  const bool is_flag = key.placeholder.starts_with("[=");
-  std::string words = key.placeholder;
-  if (is_flag) words = words.substr(2, words.size() - 3);
-  if (words.find('|') == words.npos || words.find(',') != words.npos) return value;
-  std::vector<std::string> all = split(words, '|');
+  std::vector<std::string> all = words_of(key);
+  if (all.empty()) return value;
   const bool may_be_file = all.back() == "FILE.mtx";
   if (may_be_file) all.pop_back();
   if (const std::string* word = find_name(value, all)) return *word;
   if (may_be_file && names_file(value)) return value;
-  if (may_be_file) {
-    words = all.front();
-    for (std::size_t k = 1; k < all.size(); ++k) words += ", " + all[k];
-    words += " or a FILE.mtx";
-  }
-  throw OptionError("--" + key.name + (is_flag ? "=" : "") + " takes " + words + ", not '" + value + "'");
+  std::string words = all.front();
+  for (std::size_t k = 1; k < all.size(); ++k) words += (may_be_file ? ", " : "|") + all[k];
+  throw OptionError("--" + key.name + (key.bare.empty() ? "" : "=") + " takes " + words +
+                    (may_be_file ? " or a FILE.mtx" : "") + ", not '" + value + "'");
 }
 
 /// \throws OptionError
@@ -181,11 +184,15 @@ std::string to_text(const std::string& key, const OptionValue& value) {
 /// The names that the method of a key may have: "solver" or "precond".
 std::vector<std::string> method_names(const std::string& command, const std::string& key) {
   using Space = Kokkos::DefaultExecutionSpace;
-  if (command != "batch")
-    return key == "solver" ? registered_names(solver_registry<double, Space>())
-                           : registered_names(preconditioner_registry<double, Space>());
-  BatchedOptions options;
   std::vector<std::string> names;
+  if (command != "batch") {
+    names = key == "solver" ? registered_names(solver_registry<double, Space>())
+                            : registered_names(preconditioner_registry<double, Space>());
+    if (command != "info" && std::find(names.begin(), names.end(), automatic) == names.end())
+      names.emplace_back(automatic);
+    return names;
+  }
+  BatchedOptions options;
   for (const OptionField& field : OptionFields::of(options).list())
     if (field.name == key) names = split(field.range, '|');
   for (std::string& name : names) std::erase(name, ' ');
@@ -195,8 +202,7 @@ std::vector<std::string> method_names(const std::string& command, const std::str
 /// The main name of a method; an unknown one stays, and is refused where it is looked up. `compare` has
 /// several preconditioners in one text, and looks them up itself.
 std::string main_name(const std::string& command, const std::string& key, const std::string& name) {
-  auto names = method_names(command, key);
-  if (command == "solve" || command == "compare") names.emplace_back(automatic);
+  const auto names = method_names(command, key);
   const std::string* found = find_name(name, names);
   return found ? *found : name;
 }
@@ -233,6 +239,23 @@ std::string place_of(const RawSettings& given, const std::string& key) {
 
 void Settings::refuse(const std::string& key, const std::string& message) const {
   throw OptionError(place_of(given, key) + message);
+}
+
+std::string option_name(const std::string& key) {
+  std::string name = key;
+  std::replace(name.begin(), name.end(), '_', '-');
+  return "--" + name;
+}
+
+std::string settings_of(const std::string& command) {
+  return command == "config" ? "solve" : command;
+}
+
+std::vector<std::string> known_words(const std::string& command, const SettingKey& key) {
+  std::vector<std::string> words = words_of(key);
+  if (key.name == "solver" || key.name == "precond") words = method_names(command, key.name);
+  std::erase(words, "FILE.mtx");
+  return words;
 }
 
 std::vector<SettingKey> setting_keys(const std::string& command) {

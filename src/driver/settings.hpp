@@ -119,6 +119,15 @@ struct SettingKey {
   std::string group = {};                 ///< the heading in --help
 };
 
+/// The option of the command line: "--max-iters" of max_iters.
+std::string option_name(const std::string& key);
+
+/// The command whose settings a command has: `config` has those of `solve`.
+std::string settings_of(const std::string& command);
+
+/// The words, or the names of methods, that the value of a key may be; empty where it is something else.
+std::vector<std::string> known_words(const std::string& command, const SettingKey& key);
+
 /// The keys that a command knows, in the order of its --help.
 std::vector<SettingKey> setting_keys(const std::string& command);
 
