@@ -75,6 +75,7 @@ class Parser {
                  "prekond batch --generate stencil3:64,batch=20000 --solver cg");
     add_list();
     add_generate();
+    add_plot();
     m_app
         .add_subcommand("completion",
                         "Print a script that completes commands, options and methods in a shell.")
@@ -182,6 +183,18 @@ class Parser {
     sub->footer("Example: prekond generate elasticity3d:20,contrast=100 -o elasticity.mtx.gz");
   }
 
+  void add_plot() {
+    CLI::App* sub = m_app.add_subcommand(
+        "plot", "Draw residuals of histories, and seconds and levels of reports, with Python's matplotlib.");
+    sub->add_option("FILES", m_result.files, "histories and tables in CSV, reports of solve and of compare")
+        ->option_text("HISTORY.csv|TABLE.csv|REPORT.json ...")
+        ->required();
+    sub->add_option("-o,--output", m_result.output, "the picture, in the format that its name ends with")
+        ->option_text("FILE.{svg,pdf,png}")
+        ->required();
+    sub->footer("Example: prekond plot jacobi.csv amg.csv compare.json -o picture.svg");
+  }
+
   std::string command() const {
     const auto chosen = m_app.get_subcommands();
     return chosen.empty() ? std::string() : chosen.front()->get_name();
@@ -192,7 +205,9 @@ class Parser {
     if (m_result.command == "completion") m_result.text = completion_script(m_app, m_shell);
     if (m_result.command == "man") m_result.text = manual_page(m_app);
     if (!m_result.text.empty()) m_result.command.clear();
-    if (m_result.command.empty() || m_result.command == "list" || m_result.command == "generate") return;
+    if (m_result.command.empty() || m_result.command == "list" || m_result.command == "generate" ||
+        m_result.command == "plot")
+      return;
     const std::string kind = settings_of(m_result.command);
     if (!m_config.empty()) m_written = laid_over(m_written, read_config(m_config, kind), kind);
     m_result.settings = to_settings(m_written, kind);

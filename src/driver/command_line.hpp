@@ -18,7 +18,8 @@ struct CommandLine {
   std::string kind;  ///< list: "preconditioners", "solvers", "generators" or empty, all of them
   std::string name;  ///< list: one of them, or empty
 
-  std::string output;  ///< generate: the file
+  std::string output;              ///< generate and plot: the file
+  std::vector<std::string> files;  ///< plot: histories, reports and tables
 
   std::vector<std::string> kokkos;  ///< Kokkos's own flags, unchecked
 };

@@ -39,6 +39,8 @@ void do_command(const CommandLine& line, const Processes& processes, OutputFiles
       list_command(line);
     else if (line.command == "generate")
       generate_command(line, processes);
+    else if (line.command == "plot")
+      plot_command(line);
     else if (line.command == "kokkos-help")
       print_kokkos_help();
     else
