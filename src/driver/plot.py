@@ -66,6 +66,7 @@ def draw_curves(axes):
     for label, iterations, residuals in curves:
         axes.semilogy(iterations, residuals, label=label)
     axes.set(xlabel="iteration", ylabel="relative residual", title="convergence")
+    axes.xaxis.get_major_locator().set_params(integer=True)
     axes.legend()
 
 
@@ -84,6 +85,7 @@ def draw_levels(axes):
     for label, rows in levels:
         axes.semilogy(range(len(rows)), rows, marker="o", label=label)
     axes.set(xlabel="level", ylabel="rows", title="hierarchy")
+    axes.xaxis.get_major_locator().set_params(integer=True)
     axes.legend()
 
 
