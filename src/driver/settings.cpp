@@ -117,6 +117,7 @@ std::vector<SettingKey> output_keys() {
   using S = Settings;
   return {
       {"solve info", "condition", ""},
+      {"solve", "profile", ""},
       {all, "report", "FILE.json", "file for what was done and measured", &S::report},
       {"compare", "table", "FILE.{csv,md}", "file for the table, as CSV or as Markdown", &S::table},
       {"solve", "history", "FILE.csv", "file for iteration, residual norm and relative residual",

@@ -68,6 +68,7 @@ struct Settings {
   std::int64_t monitor = 0;  ///< iterations from one line of residuals to the next; 0: no lines
   bool scale = false;
   bool condition = false;
+  bool profile = false;
   bool quiet = false;
   bool verbose = false;
   OptionMap solver_options;
@@ -94,6 +95,9 @@ struct Settings {
         "or isai where that is faster than one");
     visit("scale", scale, "scaling of the rows and columns of A for the preconditioner, by powers of two");
     visit("condition", condition, "measurement of the extreme eigenvalues of M^-1 A, by Lanczos's method");
+    visit("profile", profile,
+          "seconds of kernels by label, and memory by step; each kernel is fenced, so that all times are "
+          "longer");
     visit("monitor", monitor, std::int64_t(0), std::int64_t(1000000000),
           "number of iterations from one line with the relative residual, on standard error, to the next; "
           "without a value 1, each of them");

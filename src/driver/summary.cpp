@@ -5,6 +5,7 @@
 #include "advice.hpp"
 #include "condition.hpp"
 #include "ordering.hpp"
+#include "profile.hpp"
 
 namespace prekond::driver {
 namespace {
@@ -274,6 +275,7 @@ void print_summary(const Json& report, const MethodFacts& method, bool verbose) 
   if (verbose && report.at("prekond").at("processes") > 1)
     print_line("distributed", distribution_text(report));
   print_condition(report);
+  print_profile(report);
   if (solver.at("converged")) print_tries(report);  // else the error has it
 }
 

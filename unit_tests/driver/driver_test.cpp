@@ -797,6 +797,32 @@ TEST_F(DriverTest, MonitorPrintsResiduals) {
   EXPECT_FALSE(lines_with({"--monitor"}).empty()) << "also of methods that are chosen";
 }
 
+TEST_F(DriverTest, ProfileHasKernelsAndMemory) {
+  const std::vector<std::string> solve = {"solve",  "--generate", "poisson2d:60", "--precond",
+                                          "jacobi", "--solver",   "cg",           "--profile"};
+  const Json report = report_of(solve), profile = report["profile"];
+  ASSERT_GE(profile["kernels"].size(), 3u);
+  double before = 1e9;
+  bool has_own = false;
+  for (const Json& kernel : profile["kernels"]) {
+    EXPECT_LE(kernel["seconds"].get<double>(), before);
+    before = kernel["seconds"];
+    EXPECT_GE(kernel["calls"].get<int>(), 1);
+    has_own |= kernel["label"].get<std::string>().starts_with("prekond::") &&
+               kernel["calls"].get<int>() >= report["solver"]["iterations"].get<int>();
+  }
+  EXPECT_TRUE(has_own);
+  std::vector<std::string> steps;
+  for (const Json& step : profile["memory"]) {
+    steps.push_back(step["step"]);
+    EXPECT_GE(step["most_bytes"].get<int>(), 8 * 3600) << step;
+  }
+  EXPECT_THAT(steps, ::testing::Contains("setup of jacobi"));
+  EXPECT_THAT(run(solve).out, AllOf(HasSubstr(" kernels take "), HasSubstr("in the step 'setup of jacobi'"),
+                                    HasSubstr("\nprekond::")));
+  EXPECT_FALSE(report_of({"solve", "spd.mtx"}).contains("profile"));
+}
+
 TEST_F(DriverTest, CommandLineWinsOverConfig) {
   const Json config = report_of({"solve", "--config", "config.json"});
   EXPECT_EQ(config["matrix"]["source"], "poisson2d:12");
