@@ -3,6 +3,7 @@
 #pragma once
 /// The options of the classes that solve A x = b with methods chosen by the matrix. Needs no Kokkos.
 #include <prekond/core/options.hpp>
+#include <prekond/core/properties.hpp>
 #include <prekond/core/solve_result.hpp>
 
 #include <cstdint>
@@ -20,6 +21,9 @@ struct AutomaticOptions {
 
   std::int64_t solves = 1;
   double budget = 0.25;
+
+  /// Those of the preconditioner are known when it is chosen.
+  Properties properties() const { return {}; }
 
   template <class Visitor>
   void describe(Visitor& visit) {
