@@ -25,8 +25,7 @@ if(PREKOND_FUZZER)
 endif()
 
 if(PREKOND_ENABLE_COVERAGE)
-  target_compile_options(prekond_build_flags INTERFACE --coverage)
-  target_link_options(prekond_build_flags INTERFACE --coverage)
+  target_link_options(prekond_build_flags INTERFACE --coverage) # src/CMakeLists.txt has the option of the compiler
 endif()
 
 # The width of the processor's vector registers is part of the layout of dense factors.

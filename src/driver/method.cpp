@@ -173,32 +173,62 @@ Method<Scalar> method_of_row(const Settings& settings, const std::string& text) 
   OptionMap options;
   for (std::size_t k = 1; k < parts.size(); ++k) add_pair(options, parts[k], "--precond NAME:");
   Method<Scalar> method = choose_method<Scalar>(settings, parts.front(), options);
+  check_combination(method);
   method.label = text;
   return method;
+}
+
+/// A row each; the error of one is its own, that of all is one of the command.
+template <class Scalar>
+std::vector<Method<Scalar>> methods_of_rows(const Settings& settings) {
+  std::vector<Method<Scalar>> methods;
+  std::optional<OptionError> first;
+  std::size_t num_errors = 0;
+  for (const std::string& row : split(settings.precond, ',')) {
+    try {
+      methods.push_back(method_of_row<Scalar>(settings, row));
+    } catch (const OptionError& error) {
+      if (num_errors++ == 0) first = error;
+      Method<Scalar>& refused = methods.emplace_back();
+      refused.label = row;
+      refused.precond_name = row.substr(0, row.find(':'));
+      refused.solver_name = settings.solver;
+      refused.refusal = error.what();
+    }
+  }
+  if (num_errors == methods.size()) throw OptionError(*first);
+  return methods;
 }
 
 bool is_automatic(const Settings& settings) {
   return settings.precond == automatic || settings.solver == automatic;
 }
 
-/// \throws OptionError for settings that need to know the method
+/// The one of the two that is named, with its options; the other is `auto`. The solver of an automatic method
+/// has the properties of none, so that the checks of a method ask only for what is named.
+/// \throws OptionError for options of a method that is not named
 template <class Scalar>
 Method<Scalar> undecided(const Settings& settings) {
-  if (settings.precond == automatic && !settings.precond_options.empty())
-    settings.refuse(
-        "precond",
-        "-p sets options of one preconditioner, and --precond auto chooses among several: name one");
-  if (settings.solver == automatic && !settings.solver_options.empty())
-    settings.refuse("solver",
-                    "-s sets options of one solver, and --solver auto chooses among several: name one");
-  if (settings.devices != 1)
-    settings.refuse("devices", "--devices is for a named preconditioner and solver, not for auto");
-  if (settings.x0 == "precond")
-    settings.refuse("x0", "--x0 precond is for a named preconditioner, not for auto");
-  Method<Scalar> method;
+  const bool any_solver = settings.solver == automatic, any_preconditioner = settings.precond == automatic;
+  const auto refuse_options = [&](const OptionMap& options, const std::string& method, const char* flag) {
+    if (options.empty()) return;
+    const std::string& name = options.begin()->first;
+    settings.refuse(method + "_options." + name,
+                    text_of("'", name, "' is an option of one method, and ", flag,
+                            " auto chooses among several: name one with ", flag));
+  };
+  if (any_preconditioner) refuse_options(settings.precond_options, "precond", "--precond");
+  if (any_solver) refuse_options(settings.solver_options, "solver", "--solver");
+  if (any_preconditioner && settings.devices != 1)
+    settings.refuse("devices",
+                    "--devices is for a named preconditioner, not for auto: name one with --precond");
+  Settings own = settings;
+  if (any_solver) own.solver = "gmres";
+  if (any_preconditioner) own.precond = "none";
+  Method<Scalar> method = choose_method<Scalar>(own, own.precond, own.precond_options);
   method.is_automatic = true;
-  method.label = method.precond_name = settings.precond;
-  method.solver_name = settings.solver;
+  if (any_preconditioner) method.label = method.precond_name = automatic;
+  if (any_solver) method.solver_name = automatic;
   return method;
 }
 
@@ -206,24 +236,8 @@ Method<Scalar> undecided(const Settings& settings) {
 
 std::vector<Candidate> candidates_of(const Settings& settings, const MatrixStatistics& facts,
                                      bool is_complex) {
-  const bool any_solver = settings.solver == automatic, any_preconditioner = settings.precond == automatic;
-  std::vector<Candidate> found;
-  for (Candidate& candidate : candidates_for(facts, !is_host_space<Space>, is_complex)) {
-    if (!any_solver) candidate.solver = {settings.solver, settings.solver_options};
-    if (!any_preconditioner) {
-      candidate.preconditioner = {settings.precond, settings.precond_options};
-      if (!candidate.needs_spd) candidate.outcome.clear();  // it was of another preconditioner
-    }
-    // A named method may be one for general matrices, whatever A is.
-    if (!any_solver || !any_preconditioner) candidate.is_out = !candidate.outcome.empty();
-    const auto is_same = [&](const Candidate& other) {
-      return other.solver.name == candidate.solver.name &&
-             other.preconditioner.name == candidate.preconditioner.name &&
-             other.preconditioner.options == candidate.preconditioner.options;
-    };
-    if (std::none_of(found.begin(), found.end(), is_same)) found.push_back(candidate);
-  }
-  return found;
+  return with_named(candidates_for(facts, !is_host_space<Space>, is_complex),
+                    {settings.precond, settings.precond_options}, {settings.solver, settings.solver_options});
 }
 
 template <class Scalar>
@@ -241,18 +255,24 @@ template <class Scalar>
 std::vector<Method<Scalar>> choose_methods(const CommandLine& line) {
   const Settings& settings = line.settings;
   std::vector<Method<Scalar>> methods;
-  if (line.command == "solve" && is_automatic(settings)) {
+  if (line.command == "compare" && settings.solver == automatic && settings.precond != automatic)
+    settings.refuse("solver",
+                    "--solver auto of compare is for --precond auto: name a solver, or leave --precond out");
+  const bool chooses = (line.command == "solve" || line.command == "compare") && is_automatic(settings);
+  for (const char* key : {"solves", "budget"})
+    if (!chooses && settings.given.contains(key))
+      settings.refuse(key, text_of("--", key,
+                                   " is for auto, and both methods are named: leave it out, or name "
+                                   "one of --precond and --solver"));
+  if (chooses)
     methods.push_back(undecided<Scalar>(settings));
-    return methods;
-  }
-  if (line.command == "compare")
-    for (const auto& row : split(settings.precond, ','))
-      methods.push_back(method_of_row<Scalar>(settings, row));
+  else if (line.command == "compare")
+    methods = methods_of_rows<Scalar>(settings);
   else
     methods.push_back(choose_method<Scalar>(settings, settings.precond, settings.precond_options));
   for (const auto& method : methods) {
     if (line.command != "info" || settings.condition) check_match_of(settings, method);
-    if (line.command != "info") check_combination(method);
+    if (line.command == "solve" && !chooses) check_combination(method);
     check_condition(settings, line.command, method.precond_properties);
   }
   return methods;
@@ -339,7 +359,8 @@ MethodNeeds needs_of(const std::vector<Method<Scalar>>& methods) {
   // Until it is known whether the method needs a positive definite matrix, --match=auto leaves A as it is.
   const auto may_need_spd = [&](const auto& method) { return needs_spd(method) || method.is_automatic; };
   if (std::any_of(methods.begin(), methods.end(), may_need_spd)) needs.check = SpdCheck::report;
-  if (std::all_of(methods.begin(), methods.end(), needs_spd)) needs.check = SpdCheck::require;
+  const auto must = [&](const auto& method) { return needs_spd(method) || !method.refusal.empty(); };
+  if (std::all_of(methods.begin(), methods.end(), must)) needs.check = SpdCheck::require;
   if (needs.check == SpdCheck::require && methods.size() == 1 && !methods.front().solver_properties.needs_spd)
     needs.instead = advice_for_general(methods.front());
   for (const auto& method : methods) needs.factors_in_order |= method.precond_properties.factors_in_order;
@@ -359,6 +380,7 @@ template <class Scalar>
 void check_devices(const Devices* devices, const std::vector<Method<Scalar>>& methods) {
   if (devices == nullptr) return;
   for (const auto& method : methods) {
+    if (!method.refusal.empty()) continue;
     try {
       const SeveralDevices<Scalar, Space> shared(*method.precond, devices->others());
     } catch (const InputError& error) {
@@ -369,10 +391,6 @@ void check_devices(const Devices* devices, const std::vector<Method<Scalar>>& me
 
 void check_processes(const Settings& settings, const Processes& processes) {
   check_product(settings, processes);
-  if (is_automatic(settings) && !processes.is_serial())
-    settings.refuse(settings.precond == automatic ? "precond" : "solver",
-                    text_of("auto is for one process, and these are ", processes.size(),
-                            ": name a solver and a preconditioner, or start one process without mpirun"));
   if (settings.devices != 1 && !processes.is_serial())
     settings.refuse(
         "devices",

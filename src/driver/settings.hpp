@@ -6,6 +6,7 @@
 #include <prekond/core/error.hpp>
 #include <prekond/core/options.hpp>
 #include <prekond/core/stopping.hpp>
+#include <prekond/precond/linear_solver_options.hpp>
 
 #include <cstdint>
 #include <map>
@@ -56,10 +57,12 @@ struct Settings {
   std::string near_null_space;     ///< path of a file of vectors, see near_null_space.hpp
   std::string coordinates;         ///< path of a file of the nodes' coordinates, or `grid`
   std::string report;
+  std::string table;  ///< compare: CSV or Markdown, by the end of its name
   std::string history;
   std::string solution;
   std::string config;  ///< the config file, empty without one
   StoppingOptions stopping;
+  AutomaticOptions choice;
   std::int64_t repeat = 1;
   std::int64_t devices = 1;
   bool scale = false;
@@ -80,6 +83,7 @@ struct Settings {
   template <class Visitor>
   void describe(Visitor& visit) {
     stopping.describe(visit);
+    choice.describe(visit);
     visit("repeat", repeat, std::int64_t(1), std::int64_t(1000000),
           "number of times to set up and solve; more make the reported medians steadier");
     visit(

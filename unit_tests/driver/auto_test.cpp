@@ -9,8 +9,39 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// `auto` as the name of the preconditioner, of the solver, or of both.
+/// `auto` as the name of the preconditioner, of the solver, or of both: the default of each.
 class AutoTest : public DriverTest {};
+
+TEST_F(AutoTest, IsTheDefaultOfBoth) {
+  const Json report = report_of({"solve", "--generate", "poisson2d:60"});
+  EXPECT_TRUE(report["solver"]["converged"]);
+  EXPECT_EQ(report["solver"]["name"], "cg");
+  EXPECT_TRUE(report["candidates"].is_array());
+  const Json named = report_of({"solve", "--generate", "convection_diffusion3d:8", "--precond", "ilu0"});
+  EXPECT_EQ(named["preconditioner"]["name"], "ilu0");
+  EXPECT_NE(named["solver"]["name"], "cg") << "cg takes no preconditioner that is not symmetric";
+  const Json both = report_of({"solve", "--generate", "poisson2d:60", "--precond", "none", "--solver", "cg"});
+  EXPECT_TRUE(both["candidates"].is_null());
+}
+
+TEST_F(AutoTest, TheInitialVectorMayBeThatOfTheFirstMethod) {
+  const Json zero = report_of({"solve", "--generate", "tridiagonal:200"}),
+             precond = report_of({"solve", "--generate", "tridiagonal:200", "--x0", "precond"});
+  EXPECT_TRUE(precond["solver"]["converged"]);
+  EXPECT_LT(precond["solver"]["iterations"], zero["solver"]["iterations"]) << "M is A";
+}
+
+TEST_F(AutoTest, OptionsOfANamedMethodAreCheckedBeforeTheMatrixIsRead) {
+  const auto result = run({"solve", "there_is_none.mtx", "--precond", "iluk", "-p", "levle=2"});
+  EXPECT_EQ(result.code, 2);
+  EXPECT_THAT(result.err, HasSubstr("level"));
+}
+
+TEST_F(AutoTest, ANamedMethodForDefiniteMatricesRefusesOthersAtOnce) {
+  const auto result = run({"solve", "--generate", "convection_diffusion3d:5", "--precond", "ic0"});
+  EXPECT_EQ(result.code, 3);
+  EXPECT_THAT(result.err, HasSubstr("ic0"));
+}
 
 TEST_F(AutoTest, ChoosesBothAndSaysWhatBecameOfEachCandidate) {
   const Json report = report_of({"solve", "--generate", "poisson2d:60", "--precond", "auto", "--solver",
@@ -92,16 +123,17 @@ TEST_F(AutoTest, AFailureIsThatOfTheLastCandidate) {
 
 TEST_F(AutoTest, RefusesWhatNeedsANamedMethod) {
   const auto refused = [&](std::vector<std::string> more) {
-    std::vector<std::string> words = {"solve", "--generate", "poisson2d:10", "--precond", "auto"};
+    std::vector<std::string> words = {"solve", "--generate", "poisson2d:10"};
     words.insert(words.end(), more.begin(), more.end());
     const auto result = run(words);
     EXPECT_EQ(result.code, 2);
     return result.err;
   };
-  EXPECT_THAT(refused({"-p", "level=1"}), HasSubstr("-p sets options of one preconditioner"));
-  EXPECT_THAT(refused({"--solver", "auto", "-s", "restart=10"}), HasSubstr("-s sets options of one solver"));
+  EXPECT_THAT(refused({"-p", "level=1"}),
+              HasSubstr("'level' is an option of one method, and --precond auto"));
+  EXPECT_THAT(refused({"-s", "restart=10"}),
+              HasSubstr("'restart' is an option of one method, and --solver auto"));
   EXPECT_THAT(refused({"--devices", "2"}), HasSubstr("--devices is for a named"));
-  EXPECT_THAT(refused({"--x0", "precond"}), HasSubstr("--x0 precond is for a named"));
 }
 
 }  // namespace

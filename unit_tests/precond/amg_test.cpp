@@ -205,8 +205,8 @@ TYPED_TEST(AmgTest, LaterValuesAreItsOwn) {
       SCOPED_TRACE(std::string(storage) + ", " + format);
       const OptionMap options =
           with(small, {{"storage", std::string(storage)}, {"storage_format", std::string(format)}});
-      // Values so near that no coupling of a coarse level is strong by one of them and weak by the other: those
-      // near the limit are others on a device, whose aggregates are found in rounds.
+      // Values so near that no coupling of a coarse level is strong by one of them and weak by the other:
+      // those near the limit are others on a device, whose aggregates are found in rounds.
       const std::string scalar[] = {"anisotropic2d:20,epsilon=0.1", "anisotropic2d:20,epsilon=0.1001"},
                         system[] = {"elasticity3d:5,contrast=2", "elasticity3d:5,contrast=2.1"};
       check_own_values<double, TypeParam>(options, scalar[0], scalar[1]);

@@ -2,48 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// The choice of a preconditioner and a solver by the matrix, and the solve with them.
-#include <prekond/core/options.hpp>
 #include <prekond/krylov/solver.hpp>
-#include <prekond/matrix/statistics.hpp>
+#include <prekond/precond/candidates.hpp>
 #include <prekond/precond/matrix_preconditioner.hpp>
 
 #include <functional>
-#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
 
 namespace prekond {
-
-/// A preconditioner with a solver, and what a solve with them is expected to cost. The unit of work is a
-/// product with A.
-struct Candidate {
-  MethodChoice preconditioner;
-  MethodChoice solver;
-  bool needs_spd = false;
-  double setup = 0;        ///< work of the setup
-  double application = 0;  ///< work of an application of M^-1
-  double iteration = 0;    ///< work of an iteration, with its application and its vectors
-  double of_jacobis = 1;   ///< iterations over those with Jacobi, by experience
-  double least = 1;        ///< iterations at least, by experience
-  double iterations = 0;   ///< still expected
-  bool is_out = false;     ///< it failed, or does not fit the matrix
-  bool was_tried = false;
-  std::string outcome = {};  ///< why it was taken, left or not tried, for a person
-
-  /// The expected work from now to the end.
-  double work() const {
-    return is_out ? std::numeric_limits<double>::infinity() : setup + iterations * iteration;
-  }
-};
-
-/// The candidates for a matrix, by rules on the facts that one pass over it finds. They depend on whether the
-/// setup is on a device, where triangular solves are expensive. `is_complex`: fewer methods.
-std::vector<Candidate> candidates_for(const MatrixStatistics& facts, bool on_device, bool is_complex);
-
-/// Iterations until the norm is `target`, from the mean rate of the last half of `norms`; infinity where they
-/// do not fall.
-double iterations_left(const std::vector<double>& norms, double target);
 
 /// Solves A x = b with methods of its own choice.
 ///
@@ -67,19 +35,23 @@ class AutoSolver {
   using Listener = std::function<void(const std::string&)>;
 
   /// With the preconditioners of the registry. \throws InputError for a matrix that is not square
-  AutoSolver(const Space& space, const MatrixSource<Scalar, Space>& a);
-  /// With candidates and setups of the caller's. `nnz` and `num_rows`, of A: the unit of work.
-  AutoSolver(std::vector<Candidate> candidates, std::int64_t num_rows, std::int64_t nnz, Setup setup);
+  /// \throws OptionError for a value out of its range
+  AutoSolver(const Space& space, const MatrixSource<Scalar, Space>& a, const AutomaticOptions& options = {});
+  /// With candidates and setups of the caller's. `nnz` and `num_rows`, of A: the unit of work. On several
+  /// processes all have the same candidates, and the sizes are those of the whole A.
+  AutoSolver(std::vector<Candidate> candidates, std::int64_t num_rows, std::int64_t nnz, Setup setup,
+             const AutomaticOptions& options = {});
   AutoSolver(const AutoSolver&) = delete;
   AutoSolver& operator=(const AutoSolver&) = delete;
 
   void set_listener(const Listener& listener) { m_listener = listener; }
 
   /// Likewise as Solver::solve, with the iterations, products and seconds of all attempts. The reason is that
-  /// of the last one. \throws InputError where no candidate can be set up
+  /// of the last one; the second that blames the system, A's range or rounding in A x, is the last.
+  /// \throws InputError where no candidate can be set up
   SolveResult solve(const Space& space, const Operator<Scalar, Space>& a, VectorView<const Scalar, Space> b,
-                    VectorView<Scalar, Space> x, const StoppingOptions& stopping,
-                    const Monitor& monitor = {});
+                    VectorView<Scalar, Space> x, const StoppingOptions& stopping, const Monitor& monitor = {},
+                    const Reducer<Scalar, Space>& reducer = {});
 
   /// With what became of each.
   const std::vector<Candidate>& candidates() const { return m_candidates; }
@@ -92,15 +64,20 @@ class AutoSolver {
   void tell(const std::string& text) const {
     if (m_listener) m_listener(text);
   }
-  bool set_up(Candidate& candidate, const Applied*& preconditioner);
+  bool set_up(const Space& space, const Reducer<Scalar, Space>& reducer, Candidate& candidate,
+              const Applied*& preconditioner);
   void expect(const Candidate& tried, double iterations);
   void take_out(Candidate& failed, StopReason reason);
   SolveResult attempt(const Space& space, const Operator<Scalar, Space>& a, VectorView<const Scalar, Space> b,
                       VectorView<Scalar, Space> x, const StoppingOptions& stopping, const Monitor& monitor,
-                      std::int64_t done, double norm_b, Candidate& candidate, const Applied* preconditioner);
+                      const Reducer<Scalar, Space>& reducer, std::int64_t done, double norm_b,
+                      Candidate& candidate, const Applied* preconditioner);
+
+  std::vector<Candidate>::iterator cheapest(const Candidate* except);
 
   std::vector<Candidate> m_candidates;
   std::int64_t m_num_rows, m_nnz;
+  double m_solves, m_budget;
   Setup m_setup;
   Listener m_listener;
   std::size_t m_chosen = 0;

@@ -6,7 +6,7 @@
 
 #include "core/instantiate.hpp"
 #include "core/norm.hpp"
-#include "precond/automatic/work.hpp"
+#include "precond/choice/work.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -27,20 +27,8 @@ constexpr double farthest = 4;
 /// The work left has to exceed that of an untried candidate by the first factor, or of a tried one by the
 /// second.
 constexpr double patience = 1.25, patience_with_tried = 3;
-/// An attempt has at least this part of the iterations that were expected of it, and of the work of the other
-/// candidate.
-constexpr double least_part_of_iterations = 0.5, least_part_of_work = 0.25;
-/// Iterations with Jacobi before anything is known; no system is taken to need more than the latter, so that
-/// in the end each candidate has its try.
-constexpr double usual_iterations_spd = 100, usual_iterations = 150, most_iterations = 1500;
-
-std::string of_method(const Candidate& candidate) {
-  std::string text = candidate.preconditioner.name;
-  std::string options;
-  for (const auto& [name, value] : candidate.preconditioner.options)
-    options += (options.empty() ? " (" : ", ") + name + "=" + to_string(value);
-  return text + options + (options.empty() ? "" : ")") + " with " + candidate.solver.name;
-}
+/// An attempt has at least this part of the iterations that were expected of it.
+constexpr double least_part_of_iterations = 0.5;
 
 std::string number(double value) {
   char text[32];
@@ -48,13 +36,22 @@ std::string number(double value) {
   return text;
 }
 
-/// The candidate of the least work, `except` left out; the end where all are out.
-std::vector<Candidate>::iterator cheapest(std::vector<Candidate>& candidates, const Candidate* except) {
-  auto best = candidates.end();
-  for (auto one = candidates.begin(); one != candidates.end(); ++one)
-    if (!one->is_out && &*one != except && (best == candidates.end() || one->work() < best->work()))
-      best = one;
-  return best;
+/// The sum over all processes.
+template <class Scalar, class Space>
+double sum_over_processes(const Space& space, double value, const Reducer<Scalar, Space>& reducer) {
+  const auto sum = allocate<Vector<Scalar, Space>>(space, "prekond::auto::sum", 1);
+  Kokkos::deep_copy(space, sum, Scalar(value));
+  reducer.sum(space, sum);
+  Scalar host{};
+  Kokkos::deep_copy(space, host, Kokkos::subview(sum, 0));
+  space.fence("prekond::auto::sum");
+  return real_part(host);
+}
+
+/// Does the end of a solve say that no other method gets further? A is singular and b out of its range, or
+/// rounding in A x keeps the residual above the target.
+bool blames_the_system(StopReason reason) {
+  return reason == StopReason::breakdown_singular || reason == StopReason::stagnation;
 }
 
 void add(SolveResult& sum, const SolveResult& part) {
@@ -97,31 +94,35 @@ struct AutoSolver<Scalar, Space>::Attempt {
     candidate.iterations =
         std::min(iterations_left(norms, std::max(whole.rtol * norm_b, whole.atol)), farthest * k);
     own.expect(candidate, k + candidate.iterations);
-    const auto other = cheapest(own.m_candidates, &candidate);
+    const auto other = own.cheapest(&candidate);
     if (other == own.m_candidates.end() || k < least_part_of_iterations * expected ||
-        spent + k * candidate.iteration < least_part_of_work * other->work())
+        spent + k * candidate.iteration < own.m_budget * other->work(own.m_solves))
       return;
+    // Further solves with this candidate take k iterations more.
+    const double left = candidate.work() + (1 - 1 / own.m_solves) * k * candidate.iteration;
     const double margin = other->was_tried ? patience_with_tried : patience;
-    if (candidate.work() <= margin * other->work()) return;
+    if (left <= margin * other->work(own.m_solves)) return;
     was_left = true;
     candidate.setup = spent;  // is to be done again where it comes back
     candidate.outcome = "left after " + std::to_string(iteration) + " iterations with " +
-                        number(candidate.iterations) + " or more to come, the work of " +
-                        number(candidate.work()) + " products with A, for " + of_method(*other) + ", " +
-                        number(other->work());
+                        number(candidate.iterations) + " or more to come, the work of " + number(left) +
+                        " products with A, for " + to_string(*other) + ", " +
+                        number(other->work(own.m_solves));
     stopping.max_iters = iteration;
   }
 };
 
 template <class Scalar, class Space>
 AutoSolver<Scalar, Space>::AutoSolver(std::vector<Candidate> candidates, std::int64_t num_rows,
-                                      std::int64_t nnz, Setup setup)
-    : m_candidates(std::move(candidates)), m_num_rows(num_rows), m_nnz(nnz), m_setup(std::move(setup)) {
+                                      std::int64_t nnz, Setup setup, const AutomaticOptions& options)
+    : m_candidates(std::move(candidates)),
+      m_num_rows(num_rows),
+      m_nnz(nnz),
+      m_solves(static_cast<double>(resolved(options).solves)),
+      m_budget(options.budget),
+      m_setup(std::move(setup)) {
   if (!m_setup) throw std::logic_error("prekond::AutoSolver: there is nothing that sets a candidate up");
-  for (Candidate& candidate : m_candidates)
-    candidate.iterations =
-        std::max(candidate.least,
-                 (candidate.needs_spd ? usual_iterations_spd : usual_iterations) * candidate.of_jacobis);
+  expect_iterations(m_candidates);
 }
 
 /// The setup of a candidate by the registry, one at a time.
@@ -140,17 +141,30 @@ typename AutoSolver<Scalar, Space>::Setup setup_of_registry(const Space& space,
 }
 
 template <class Scalar, class Space>
-AutoSolver<Scalar, Space>::AutoSolver(const Space& space, const MatrixSource<Scalar, Space>& a)
+AutoSolver<Scalar, Space>::AutoSolver(const Space& space, const MatrixSource<Scalar, Space>& a,
+                                      const AutomaticOptions& options)
     : AutoSolver(candidates_for(statistics<Scalar, Space>(space, a.csr()), !is_host_space<Space>,
                                 is_complex<Scalar>),
                  a.num_rows(), static_cast<std::int64_t>(a.csr().nnz()),
-                 setup_of_registry<Scalar, Space>(space, a)) {
+                 setup_of_registry<Scalar, Space>(space, a), options) {
   if (a.num_rows() != a.num_cols()) throw InputError("AutoSolver: the matrix is not square");
+}
+
+/// The candidate of the least work, `except` left out; the end where all are out.
+template <class Scalar, class Space>
+std::vector<Candidate>::iterator AutoSolver<Scalar, Space>::cheapest(const Candidate* except) {
+  auto best = m_candidates.end();
+  for (auto one = m_candidates.begin(); one != m_candidates.end(); ++one)
+    if (!one->is_out && &*one != except &&
+        (best == m_candidates.end() || one->work(m_solves) < best->work(m_solves)))
+      best = one;
+  return best;
 }
 
 /// \returns whether the candidate can be used
 template <class Scalar, class Space>
-bool AutoSolver<Scalar, Space>::set_up(Candidate& candidate, const Applied*& preconditioner) {
+bool AutoSolver<Scalar, Space>::set_up(const Space& space, const Reducer<Scalar, Space>& reducer,
+                                       Candidate& candidate, const Applied*& preconditioner) {
   if (m_ready == &candidate) {  // since the last solve
     preconditioner = m_applied;
     return true;
@@ -167,7 +181,8 @@ bool AutoSolver<Scalar, Space>::set_up(Candidate& candidate, const Applied*& pre
   if (candidate.is_out) return false;
   m_ready = &candidate;
   if (preconditioner == nullptr) return true;
-  const double flops = preconditioner->report().apply_flops;
+  const double flops =
+      sum_over_processes<Scalar, Space>(space, preconditioner->report().apply_flops, reducer);
   if (flops > 0) {
     const double by_flops = flops / (2 * static_cast<double>(m_nnz));
     candidate.application = std::max(candidate.application, by_flops);
@@ -183,10 +198,7 @@ void AutoSolver<Scalar, Space>::expect(const Candidate& tried, double iterations
   const bool is_jacobi = tried.preconditioner.name == "jacobi";
   m_by_jacobi = is_jacobi ? iterations : m_by_jacobi;
   m_by_others = is_jacobi ? m_by_others : std::max(m_by_others, iterations / (2 * tried.of_jacobis));
-  const double jacobis = std::min(std::max(m_by_jacobi, m_by_others), most_iterations);
-  for (Candidate& candidate : m_candidates)
-    if (!candidate.was_tried)
-      candidate.iterations = std::max(candidate.least, jacobis * candidate.of_jacobis);
+  expect_iterations(m_candidates, std::max(m_by_jacobi, m_by_others));
 }
 
 /// Takes a candidate out that failed; after a breakdown that shows A not to be positive definite, all that
@@ -194,19 +206,15 @@ void AutoSolver<Scalar, Space>::expect(const Candidate& tried, double iterations
 template <class Scalar, class Space>
 void AutoSolver<Scalar, Space>::take_out(Candidate& failed, StopReason reason) {
   failed.is_out = true;
-  if (reason != StopReason::breakdown_not_spd) return;
-  for (Candidate& candidate : m_candidates) {
-    if (candidate.was_tried || !candidate.outcome.empty()) continue;
-    candidate.is_out = candidate.needs_spd || candidate.preconditioner.name == failed.preconditioner.name;
-    if (candidate.is_out) candidate.outcome = "A is not positive definite";
-  }
+  if (reason == StopReason::breakdown_not_spd) leave_definite(m_candidates, failed.preconditioner.name);
 }
 
 template <class Scalar, class Space>
 SolveResult AutoSolver<Scalar, Space>::attempt(const Space& space, const Operator<Scalar, Space>& a,
                                                VectorView<const Scalar, Space> b, VectorView<Scalar, Space> x,
                                                const StoppingOptions& stopping, const Monitor& monitor,
-                                               std::int64_t done, double norm_b, Candidate& candidate,
+                                               const Reducer<Scalar, Space>& reducer, std::int64_t done,
+                                               double norm_b, Candidate& candidate,
                                                const Applied* preconditioner) {
   Attempt attempt{*this, candidate, stopping, done, norm_b, stopping, candidate.iterations, candidate.setup};
   const auto solver = create_solver<Scalar, Space>(candidate.solver.name, candidate.solver.options);
@@ -214,7 +222,14 @@ SolveResult AutoSolver<Scalar, Space>::attempt(const Space& space, const Operato
     if (monitor) monitor(done + iteration, norm);
     attempt.see(iteration, norm);
   };
-  const SolveResult result = solver->solve(space, a, preconditioner, b, x, attempt.stopping, see);
+  SolveResult result;
+  try {
+    result = solver->solve(space, a, preconditioner, b, x, attempt.stopping, see, reducer);
+  } catch (const InputError& error) {  // the solver does not take the preconditioner
+    candidate.outcome = error.what();
+    candidate.is_out = true;
+    return result;
+  }
   if (attempt.was_left && !result.converged) return result;
   candidate.outcome = (result.converged ? "solved in " : "ended by " + to_string(result.reason) + " after ") +
                       std::to_string(result.iterations) + " iterations";
@@ -230,25 +245,32 @@ SolveResult AutoSolver<Scalar, Space>::attempt(const Space& space, const Operato
 template <class Scalar, class Space>
 SolveResult AutoSolver<Scalar, Space>::solve(const Space& space, const Operator<Scalar, Space>& a,
                                              VectorView<const Scalar, Space> b, VectorView<Scalar, Space> x,
-                                             const StoppingOptions& stopping, const Monitor& monitor) {
-  const double norm_b = norm<Scalar, Space>(space, b).value();
+                                             const StoppingOptions& stopping, const Monitor& monitor,
+                                             const Reducer<Scalar, Space>& reducer) {
+  if (b.extent(0) != x.extent(0) || static_cast<std::int64_t>(x.extent(0)) != a.num_rows())
+    throw InputError("AutoSolver: b has " + std::to_string(b.extent(0)) + " rows, x " +
+                     std::to_string(x.extent(0)) + ", and the matrix " + std::to_string(a.num_rows()));
+  const double norm_b = norm<Scalar, Space>(space, b, reducer).value();
   SolveResult result;
-  for (auto next = cheapest(m_candidates, nullptr); next != m_candidates.end();
-       next = cheapest(m_candidates, nullptr)) {
+  int blaming = 0;  // attempts whose end is the system's fault; one may be mistaken
+  for (auto next = cheapest(nullptr); next != m_candidates.end(); next = cheapest(nullptr)) {
     Candidate& candidate = *next;
     m_chosen = static_cast<std::size_t>(next - m_candidates.begin());
-    tell(of_method(candidate) + ": the work of " + number(candidate.work()) + " products with A is expected");
+    tell(to_string(candidate) + ": the work of " + number(candidate.work(m_solves)) +
+         " products with A is expected");
     candidate.was_tried = true;
     candidate.outcome.clear();
     const Applied* preconditioner = nullptr;
-    if (set_up(candidate, preconditioner))
-      add(result,
-          attempt(space, a, b, x, stopping, monitor, result.iterations, norm_b, candidate, preconditioner));
-    tell(of_method(candidate) + ": " + candidate.outcome);
-    if (result.converged || result.iterations >= stopping.max_iters) return result;
+    if (set_up(space, reducer, candidate, preconditioner)) {
+      add(result, attempt(space, a, b, x, stopping, monitor, reducer, result.iterations, norm_b, candidate,
+                          preconditioner));
+      if (candidate.is_out && blames_the_system(result.reason)) ++blaming;
+    }
+    tell(to_string(candidate) + ": " + candidate.outcome);
+    if (result.converged || result.iterations >= stopping.max_iters || blaming == 2) return result;
   }
   if (m_ready == nullptr && result.iterations == 0)
-    throw InputError("no method of the list can be set up for this matrix; " + of_method(chosen()) + ": " +
+    throw InputError("no method of the list can be set up for this matrix; " + to_string(chosen()) + ": " +
                      chosen().outcome);
   return result;
 }

@@ -3,6 +3,7 @@
 #include <prekond/core/scalar.hpp>
 #include <prekond/precond/adaptive_fsai.hpp>
 #include <prekond/precond/amg.hpp>
+#include <prekond/precond/automatic.hpp>
 #include <prekond/precond/block_ilu0.hpp>
 #include <prekond/precond/dynamic_spai.hpp>
 #include <prekond/precond/fsai.hpp>
@@ -109,6 +110,7 @@ Methods<Scalar, Space> composed_methods() {
                                                    {{"overlap", std::int64_t(0)}}),
       registry_entry<Base, Matched<Scalar, Space>>(),
       registry_entry<Base, Amg<Scalar, Space>>(),
+      registry_entry<Base, Automatic<Scalar, Space>>(),
   };
 }
 

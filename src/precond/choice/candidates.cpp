@@ -1,16 +1,21 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <prekond/precond/auto_solver.hpp>
+#include <prekond/precond/candidates.hpp>
 
 #include <algorithm>
 #include <cmath>
 
-#include "precond/automatic/work.hpp"
+#include "precond/choice/work.hpp"
 
 namespace prekond {
 namespace {
 
 enum class For { definite, general };
+
+/// Iterations with Jacobi before anything is known, and those that no system is taken to exceed.
+constexpr double usual_iterations_spd = 100, usual_iterations = 150, most_iterations = 1500;
+/// The setup of a method that is not in the list.
+constexpr double usual_setup = 100;
 
 /// First and second part of a cost that depends on the mean length of the rows.
 struct Parts {
@@ -24,7 +29,7 @@ struct Known {
   const char* solver;
   For matrices;
   bool takes_complex;
-  Parts setup;        ///< on a host: fixed + varying m for rows of m entries
+  Parts setup;        ///< on a host: fixed + varying m for rows of m entries; of ilut fixed + varying / m
   Parts application;  ///< on a host: fixed + varying / m
   double device_setup;
   double device_application;
@@ -53,10 +58,10 @@ const std::vector<Known>& known_methods() {
       {"iluk", first_level, "bicgstab", general, false, {120, 9}, {2.3, 22}, 600, 50, 0.15, 3},
       {"iluk", first_level, "gmres", general, false, {120, 9}, {2.3, 22}, 600, 50, 0.22, 3},
       {"isai", {}, "bicgstab", general, false, {30, 17}, {0.9, 3}, 60, 1, 0.45, 3},
-      {"ilut", dense, "gmres", general, false, {900, 0}, {1.5, 60}, 3000, 80, 0.08, 3},
-      {"ilut", denser, "gmres", general, false, {4000, 0}, {4.5, 170}, 10000, 150, 0.03, 3},
+      {"ilut", dense, "gmres", general, false, {0, 5400}, {1.5, 60}, 3000, 80, 0.08, 3},
+      {"ilut", denser, "gmres", general, false, {0, 24000}, {4.5, 170}, 10000, 150, 0.03, 3},
       {"matched", matched, "gmres", general, false, {170, 9}, {2.3, 22}, 3000, 50, 0.25, 3},
-      {"matched", matched_denser, "gmres", general, false, {4100, 0}, {4.5, 170}, 13000, 150, 0.035, 3},
+      {"matched", matched_denser, "gmres", general, false, {50, 24000}, {4.5, 170}, 13000, 150, 0.035, 3},
   };
   return methods;
 }
@@ -89,7 +94,10 @@ Candidate candidate_of(const Known& known, const MatrixStatistics& facts, bool o
   candidate.preconditioner = {known.name, known.options};
   candidate.solver = {known.solver, is_gmres ? OptionMap{{"restart", 50}} : OptionMap{}};
   candidate.needs_spd = known.matrices == For::definite;
-  candidate.setup = on_device ? known.device_setup : known.setup.fixed + known.setup.varying * row;
+  // The p entries of a row of ILUT's factors do not grow with the rows of A, nor does the work on them.
+  const bool fills_to_p = known.options.count("p") > 0 || known.options.count("inner.p") > 0;
+  candidate.setup =
+      on_device ? known.device_setup : known.setup.fixed + known.setup.varying * (fills_to_p ? 1 / row : row);
   candidate.application =
       on_device ? known.device_application : known.application.fixed + known.application.varying / row;
   const bool fills = known.options.count("level") > 0 || known.options == OptionMap{{"inner", "iluk"}};
@@ -138,6 +146,35 @@ std::vector<Candidate> candidates_for(const MatrixStatistics& facts, bool on_dev
   return candidates;
 }
 
+std::vector<Candidate> with_named(std::vector<Candidate> candidates, const MethodChoice& preconditioner,
+                                  const MethodChoice& solver) {
+  const bool any_solver = solver.name == AutomaticOptions::name,
+             any_preconditioner = preconditioner.name == AutomaticOptions::name;
+  if (any_solver && any_preconditioner) return candidates;
+  const auto known = std::find_if(candidates.begin(), candidates.end(), [&](const Candidate& one) {
+    return one.preconditioner.name == preconditioner.name;
+  });
+  const double setup = known != candidates.end() ? known->setup : usual_setup;
+  std::vector<Candidate> found;
+  for (Candidate& candidate : candidates) {
+    if (!any_solver) candidate.solver = solver;
+    if (!any_preconditioner) {
+      candidate.preconditioner = preconditioner;
+      candidate.setup = setup;
+      // A misfit was another preconditioner's, or is of cg, which needs a definite A.
+      if (!candidate.needs_spd || !any_solver) candidate.outcome.clear();
+    }
+    candidate.is_out = !candidate.outcome.empty();  // a named method may be one for general matrices
+    const auto is_same = [&](const Candidate& other) {
+      return other.solver.name == candidate.solver.name &&
+             other.preconditioner.name == candidate.preconditioner.name &&
+             other.preconditioner.options == candidate.preconditioner.options;
+    };
+    if (std::none_of(found.begin(), found.end(), is_same)) found.push_back(candidate);
+  }
+  return found;
+}
+
 double iterations_left(const std::vector<double>& norms, double target) {
   if (norms.empty()) return std::numeric_limits<double>::infinity();
   const auto middle = norms.begin() + static_cast<std::ptrdiff_t>(norms.size() / 2);
@@ -147,6 +184,41 @@ double iterations_left(const std::vector<double>& norms, double target) {
   const double before = *std::min_element(norms.begin(), middle);
   const double rate = std::log(before / now) / static_cast<double>(norms.end() - middle);
   return rate > 0 ? std::log(now / target) / rate : std::numeric_limits<double>::infinity();
+}
+
+void expect_iterations(std::vector<Candidate>& candidates, std::optional<double> of_jacobi) {
+  for (Candidate& candidate : candidates) {
+    if (candidate.was_tried) continue;
+    const double usual = candidate.needs_spd ? usual_iterations_spd : usual_iterations;
+    const double jacobis = std::min(of_jacobi.value_or(usual), most_iterations);
+    candidate.iterations = std::max(candidate.least, jacobis * candidate.of_jacobis);
+  }
+}
+
+std::vector<Candidate> by_expected_work(std::vector<Candidate> candidates, double jacobis) {
+  std::erase_if(candidates, [](const Candidate& candidate) { return candidate.is_out; });
+  expect_iterations(candidates);
+  for (Candidate& candidate : candidates)
+    candidate.iterations = std::max(candidate.iterations, jacobis * candidate.of_jacobis);
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.work() < b.work(); });
+  return candidates;
+}
+
+void leave_definite(std::vector<Candidate>& candidates, const std::string& failed) {
+  for (Candidate& candidate : candidates) {
+    if (candidate.was_tried || !candidate.outcome.empty()) continue;
+    candidate.is_out = candidate.needs_spd || candidate.preconditioner.name == failed;
+    if (candidate.is_out) candidate.outcome = "A is not positive definite";
+  }
+}
+
+std::string to_string(const Candidate& candidate) {
+  std::string text = candidate.preconditioner.name;
+  std::string options;
+  for (const auto& [name, value] : candidate.preconditioner.options)
+    options += (options.empty() ? " (" : ", ") + name + "=" + to_string(value);
+  return text + options + (options.empty() ? "" : ")") + " with " + candidate.solver.name;
 }
 
 }  // namespace prekond
