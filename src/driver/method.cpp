@@ -212,24 +212,8 @@ Method<Scalar> undecided(const Settings& settings) {
 
 std::vector<Candidate> candidates_of(const Settings& settings, const MatrixStatistics& facts,
                                      bool is_complex) {
-  const bool any_solver = settings.solver == automatic, any_preconditioner = settings.precond == automatic;
-  std::vector<Candidate> found;
-  for (Candidate& candidate : candidates_for(facts, !is_host_space<Space>, is_complex)) {
-    if (!any_solver) candidate.solver = {settings.solver, settings.solver_options};
-    if (!any_preconditioner) {
-      candidate.preconditioner = {settings.precond, settings.precond_options};
-      if (!candidate.needs_spd) candidate.outcome.clear();  // it was of another preconditioner
-    }
-    // A named method may be one for general matrices, whatever A is.
-    if (!any_solver || !any_preconditioner) candidate.is_out = !candidate.outcome.empty();
-    const auto is_same = [&](const Candidate& other) {
-      return other.solver.name == candidate.solver.name &&
-             other.preconditioner.name == candidate.preconditioner.name &&
-             other.preconditioner.options == candidate.preconditioner.options;
-    };
-    if (std::none_of(found.begin(), found.end(), is_same)) found.push_back(candidate);
-  }
-  return found;
+  return with_named(candidates_for(facts, !is_host_space<Space>, is_complex),
+                    {settings.precond, settings.precond_options}, {settings.solver, settings.solver_options});
 }
 
 template <class Scalar>

@@ -6,7 +6,7 @@
 #include <prekond/core/error.hpp>
 #include <prekond/core/options.hpp>
 #include <prekond/core/stopping.hpp>
-#include <prekond/precond/candidates.hpp>
+#include <prekond/precond/linear_solver_options.hpp>
 
 #include <cstdint>
 #include <map>

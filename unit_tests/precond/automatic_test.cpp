@@ -34,7 +34,7 @@ class AutomaticTest : public ::testing::Test {
     return options;
   }
 
-  /// Of a solve with b = 1.
+  /// Solves with b = 1.
   static SolveResult solve(const std::string& solver, const Matrix& a,
                            const Preconditioner<double, Space>& m) {
     const Vector<double, Space> b("b", a.num_rows), x("x", a.num_rows);

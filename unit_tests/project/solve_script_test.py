@@ -11,21 +11,20 @@ import sys
 import tempfile
 
 EXAMPLE = ["--generate", "elasticity3d:30"]
-METHOD = ["--precond", "adaptive_fsai", "--solver", "cg"]
 REPORT = ["--report", "prekond-report.json"]
 
 # (arguments, what `prekond solve` is given)
 CASES = [
-    ([], EXAMPLE + METHOD + REPORT),
-    (["--report", "r.json"], EXAMPLE + ["--report", "r.json"] + METHOD),
-    (["--report=r.json", "-q"], EXAMPLE + ["--report=r.json", "-q"] + METHOD),
-    (["--rtol", "1e-8"], EXAMPLE + ["--rtol", "1e-8"] + METHOD + REPORT),
-    (["-p", "max_steps=3", "step_size=2"], EXAMPLE + ["-p", "max_steps=3", "step_size=2"] + METHOD + REPORT),
-    (["--precond", "fsai"], EXAMPLE + ["--precond", "fsai", "--solver", "cg"] + REPORT),
-    (["--solver=idr", "-s", "s=4"], EXAMPLE + ["--solver=idr", "-s", "s=4", "--precond", "adaptive_fsai"] + REPORT),
-    (["--kokkos-num-threads=2"], EXAMPLE + ["--kokkos-num-threads=2"] + METHOD + REPORT),
+    ([], EXAMPLE + REPORT),
+    (["--report", "r.json"], EXAMPLE + ["--report", "r.json"]),
+    (["--report=r.json", "-q"], EXAMPLE + ["--report=r.json", "-q"]),
+    (["--rtol", "1e-8"], EXAMPLE + ["--rtol", "1e-8"] + REPORT),
+    (["-p", "max_steps=3", "step_size=2"], EXAMPLE + ["-p", "max_steps=3", "step_size=2"] + REPORT),
+    (["--precond", "fsai"], EXAMPLE + ["--precond", "fsai"] + REPORT),
+    (["--solver=idr", "-s", "s=4"], EXAMPLE + ["--solver=idr", "-s", "s=4"] + REPORT),
+    (["--kokkos-num-threads=2"], EXAMPLE + ["--kokkos-num-threads=2"] + REPORT),
     (["--config", "method.json"], EXAMPLE + ["--config", "method.json"] + REPORT),
-    (["--rtol"], EXAMPLE + ["--rtol"] + METHOD + REPORT),
+    (["--rtol"], EXAMPLE + ["--rtol"] + REPORT),
     (["matrix.mtx"], ["matrix.mtx"]),
     (["--report", "r.json", "matrix.mtx"], ["--report", "r.json", "matrix.mtx"]),
     (["-q", "matrix.mtx"], ["-q", "matrix.mtx"]),

@@ -14,24 +14,6 @@
 
 namespace prekond {
 
-/// The result of a solve. Norms are 2-norms over all processes of the reducer. They neither under- nor
-/// overflow where the ratio does not.
-struct SolveResult {
-  StopReason reason = StopReason::max_iters;
-  bool converged = false;  ///< ||b - A x|| <= max(rtol ||b||, atol), the residual computed from x at the end
-  /// Without success: whether the least of ||A v|| / ||v|| for v = x, b and b - A x is below eps^(3/4) times
-  /// the largest, or below sqrt(eps) times the largest for a relative residual above eps^(1/4).
-  bool looks_singular = false;
-  /// Without success: whether x is the one that a former cycle, or the solve, began with, because the
-  /// residual had grown since.
-  bool went_back = false;
-  std::int64_t iterations = 0;
-  std::int64_t matrix_products = 0;
-  double relative_residual = 0;       ///< the solver's own ||r|| / ||b|| at the end
-  double true_relative_residual = 0;  ///< ||b - A x|| / ||b||, computed at the end
-  double seconds = 0;                 ///< fenced wall time
-};
-
 /// Is called with the iteration (0 before the first) and ||r||; it ends the solve by lowering its max_iters.
 using Monitor = std::function<void(std::int64_t, double)>;
 

@@ -70,7 +70,8 @@ class AutoSolver {
   void take_out(Candidate& failed, StopReason reason);
   SolveResult attempt(const Space& space, const Operator<Scalar, Space>& a, VectorView<const Scalar, Space> b,
                       VectorView<Scalar, Space> x, const StoppingOptions& stopping, const Monitor& monitor,
-                      std::int64_t done, double norm_b, Candidate& candidate, const Applied* preconditioner);
+                      const Reducer<Scalar, Space>& reducer, std::int64_t done, double norm_b,
+                      Candidate& candidate, const Applied* preconditioner);
 
   std::vector<Candidate>::iterator cheapest(const Candidate* except);
 

@@ -4,6 +4,7 @@
 /// The methods that fit a matrix, and the work that is expected of each.
 #include <prekond/core/options.hpp>
 #include <prekond/matrix/statistics.hpp>
+#include <prekond/precond/linear_solver_options.hpp>
 
 #include <cstdint>
 #include <limits>
@@ -36,30 +37,14 @@ struct Candidate {
   }
 };
 
-/// Options of Automatic and AutoSolver.
-struct AutomaticOptions {
-  static constexpr const char* name = "auto";
-  static constexpr const char* summary =
-      "the preconditioner that is expected to take the least work, by the matrix and a short trial solve";
-  static constexpr const char* paper = "";
-
-  std::int64_t solves = 1;
-  double budget = 0.25;
-
-  template <class Visitor>
-  void describe(Visitor& visit) {
-    visit("solves", solves, std::int64_t(1), std::int64_t(1000000000),
-          "number of solves with one setup; raise it where there will be more, so that setups count less");
-    visit(
-        "budget", budget, 0.0, 10.0,
-        "work that a method may spend on its trial, as a part of the work that another one would take; raise "
-        "it where methods are left too early");
-  }
-};
-
 /// The candidates for a matrix, by rules on the facts that one pass over it finds. They depend on whether the
 /// setup is on a device, where triangular solves are expensive. `is_complex`: fewer methods.
 std::vector<Candidate> candidates_for(const MatrixStatistics& facts, bool on_device, bool is_complex);
+
+/// The candidates with the preconditioner and the solver that somebody has named in place of their own;
+/// `auto` names none. With both named there is one candidate.
+std::vector<Candidate> with_named(std::vector<Candidate> candidates, const MethodChoice& preconditioner,
+                                  const MethodChoice& solver);
 
 /// Iterations until the norm is `target`, from the mean rate of the last half of `norms`; infinity where they
 /// do not fall.

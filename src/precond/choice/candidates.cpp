@@ -14,6 +14,8 @@ enum class For { definite, general };
 
 /// Iterations with Jacobi before anything is known, and those that no system is taken to exceed.
 constexpr double usual_iterations_spd = 100, usual_iterations = 150, most_iterations = 1500;
+/// The setup of a method that is not in the list.
+constexpr double usual_setup = 100;
 
 /// First and second part of a cost that depends on the mean length of the rows.
 struct Parts {
@@ -139,6 +141,35 @@ std::vector<Candidate> candidates_for(const MatrixStatistics& facts, bool on_dev
     candidates.push_back(candidate);
   }
   return candidates;
+}
+
+std::vector<Candidate> with_named(std::vector<Candidate> candidates, const MethodChoice& preconditioner,
+                                  const MethodChoice& solver) {
+  const bool any_solver = solver.name == AutomaticOptions::name,
+             any_preconditioner = preconditioner.name == AutomaticOptions::name;
+  if (any_solver && any_preconditioner) return candidates;
+  const auto known = std::find_if(candidates.begin(), candidates.end(), [&](const Candidate& one) {
+    return one.preconditioner.name == preconditioner.name;
+  });
+  const double setup = known != candidates.end() ? known->setup : usual_setup;
+  std::vector<Candidate> found;
+  for (Candidate& candidate : candidates) {
+    if (!any_solver) candidate.solver = solver;
+    if (!any_preconditioner) {
+      candidate.preconditioner = preconditioner;
+      candidate.setup = setup;
+      // A misfit was another preconditioner's, or is of cg, which needs a definite A.
+      if (!candidate.needs_spd || !any_solver) candidate.outcome.clear();
+    }
+    candidate.is_out = !candidate.outcome.empty();  // a named method may be one for general matrices
+    const auto is_same = [&](const Candidate& other) {
+      return other.solver.name == candidate.solver.name &&
+             other.preconditioner.name == candidate.preconditioner.name &&
+             other.preconditioner.options == candidate.preconditioner.options;
+    };
+    if (std::none_of(found.begin(), found.end(), is_same)) found.push_back(candidate);
+  }
+  return found;
 }
 
 double iterations_left(const std::vector<double>& norms, double target) {

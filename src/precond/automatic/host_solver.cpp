@@ -1,0 +1,172 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef PREKOND_ONLY_SINGLE  // arrays of doubles go with double
+#include <prekond/precond/host_solver.hpp>
+#include <prekond/precond/linear_solver.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+#include <numeric>
+#include <stdexcept>
+#include <utility>
+
+namespace prekond {
+namespace {
+
+using Space = Kokkos::DefaultExecutionSpace;
+template <class T>
+using HostView = Kokkos::View<T*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+
+void start_kokkos() {
+  if (Kokkos::is_initialized()) return;
+  Kokkos::initialize();
+  std::atexit([] {
+    if (Kokkos::is_initialized()) Kokkos::finalize();
+  });
+}
+
+/// A copy on the device, made before it returns.
+template <class T>
+Vector<T, Space> to_device(const Space& space, const char* label, std::span<const T> from) {
+  const auto to = allocate<Vector<T, Space>>(space, label, from.size());
+  Kokkos::deep_copy(space, to, HostView<const T>(from.data(), from.size()));
+  space.fence(label);
+  return to;
+}
+
+/// Row pointers that later code can trust. \throws InputError that names the first fault
+std::vector<std::size_t> checked_ptrs(const CsrArrays& a) {
+  std::vector<std::size_t> ptrs(a.long_ptrs.begin(), a.long_ptrs.end());
+  for (const int ptr : a.int_ptrs) {
+    if (ptr < 0) throw InputError("row_ptrs has a negative element, " + std::to_string(ptr));
+    ptrs.push_back(static_cast<std::size_t>(ptr));
+  }
+  if (ptrs.size() < 2)
+    throw InputError("the matrix is empty: row_ptrs has a number for each row and one more");
+  if (ptrs.front() != 0)
+    throw InputError("row_ptrs begins with " + std::to_string(ptrs.front()) +
+                     ", and not with 0; rows and columns are counted from 0");
+  for (std::size_t i = 1; i < ptrs.size(); ++i)
+    if (ptrs[i] < ptrs[i - 1])
+      throw InputError("row_ptrs falls from " + std::to_string(ptrs[i - 1]) + " to " +
+                       std::to_string(ptrs[i]) + " at row " + std::to_string(i - 1) + " (from 0)");
+  if (ptrs.back() != a.col_idxs.size() || a.col_idxs.size() != a.values.size())
+    throw InputError("row_ptrs ends with " + std::to_string(ptrs.back()) + ", and there are " +
+                     std::to_string(a.col_idxs.size()) + " columns and " + std::to_string(a.values.size()) +
+                     " values; all three are the number of entries");
+  return ptrs;
+}
+
+/// The place in the caller's arrays of each entry of sorted rows; empty where they are sorted.
+std::vector<std::size_t> order_of(const std::vector<std::size_t>& ptrs, std::span<const int> columns) {
+  bool is_sorted = true;
+  for (std::size_t i = 0; i + 1 < ptrs.size() && is_sorted; ++i)
+    is_sorted = std::is_sorted(columns.begin() + static_cast<std::ptrdiff_t>(ptrs[i]),
+                               columns.begin() + static_cast<std::ptrdiff_t>(ptrs[i + 1]));
+  if (is_sorted) return {};
+  std::vector<std::size_t> order(columns.size());
+  std::iota(order.begin(), order.end(), std::size_t(0));
+  for (std::size_t i = 0; i + 1 < ptrs.size(); ++i)
+    std::stable_sort(order.begin() + static_cast<std::ptrdiff_t>(ptrs[i]),
+                     order.begin() + static_cast<std::ptrdiff_t>(ptrs[i + 1]),
+                     [&](std::size_t k, std::size_t l) { return columns[k] < columns[l]; });
+  return order;
+}
+
+template <class T>
+std::vector<T> in_order(const std::vector<std::size_t>& order, std::span<const T> from) {
+  std::vector<T> to(order.size());
+  std::transform(order.begin(), order.end(), to.begin(), [&](std::size_t k) { return from[k]; });
+  return to;
+}
+
+}  // namespace
+
+struct HostSolver::State {
+  explicit State(const LinearSolverOptions& options) : solver(options) {}
+
+  /// A with these values, on the device.
+  void use(std::span<const double> values) {
+    const std::vector<double> sorted = in_order(order, values);
+    matrix.values = to_device<double>(space, "prekond::host_solver::values",
+                                      order.empty() ? values : std::span<const double>(sorted));
+  }
+
+  Space space;
+  LinearSolver<double, Space> solver;
+  CsrMatrix<double, int, std::size_t, Space::memory_space> matrix;
+  std::vector<std::size_t> order;  ///< of the entries, where rows had to be sorted
+  std::vector<std::string> notes;
+  bool has_matrix = false, was_solved = false;
+};
+
+HostSolver::HostSolver(const LinearSolverOptions& options) {
+  start_kokkos();
+  m_state = std::make_unique<State>(options);
+}
+HostSolver::~HostSolver() = default;
+
+void HostSolver::set_matrix(const CsrArrays& a) {
+  State& own = *m_state;
+  const std::vector<std::size_t> ptrs = checked_ptrs(a);
+  own.has_matrix = own.was_solved = false;
+  own.order = order_of(ptrs, a.col_idxs);
+  own.notes.clear();
+  if (!own.order.empty()) own.notes.emplace_back("columns did not ascend in each row: the rows were sorted");
+  const std::vector<int> sorted = in_order(own.order, a.col_idxs);
+  own.matrix.num_rows = own.matrix.num_cols = static_cast<std::int64_t>(ptrs.size()) - 1;
+  own.matrix.row_ptrs = to_device<std::size_t>(own.space, "prekond::host_solver::row_ptrs", ptrs);
+  own.matrix.col_idxs = to_device<int>(own.space, "prekond::host_solver::col_idxs",
+                                       own.order.empty() ? a.col_idxs : std::span<const int>(sorted));
+  own.use(a.values);
+  own.solver.set_matrix(own.space, own.matrix);
+  own.has_matrix = true;
+}
+
+void HostSolver::set_values(std::span<const double> values) {
+  State& own = *m_state;
+  if (!own.has_matrix) throw std::logic_error("HostSolver: set_values before set_matrix");
+  if (values.size() != own.matrix.col_idxs.extent(0))
+    throw InputError("set_values was given " + std::to_string(values.size()) +
+                     " values, and the matrix has " + std::to_string(own.matrix.col_idxs.extent(0)) +
+                     " entries");
+  own.use(values);
+  own.solver.set_values(own.space, own.matrix);
+}
+
+SolveResult HostSolver::solve(std::span<const double> b, std::span<double> x) {
+  State& own = *m_state;
+  if (!own.has_matrix) throw std::logic_error("HostSolver: solve before set_matrix");
+  const auto n = static_cast<std::size_t>(own.matrix.num_rows);
+  if (b.size() != n || x.size() != n)
+    throw InputError("b has " + std::to_string(b.size()) + " and x " + std::to_string(x.size()) +
+                     " elements, and the matrix has " + std::to_string(n) + " rows");
+  const auto side = to_device<double>(own.space, "prekond::host_solver::b", b);
+  const auto solution = to_device<double>(own.space, "prekond::host_solver::x", std::span<const double>(x));
+  const SolveResult result = own.solver.solve(own.space, side, solution);
+  own.was_solved = true;
+  Kokkos::deep_copy(own.space, HostView<double>(x.data(), n), solution);
+  own.space.fence("prekond::host_solver::x");
+  return result;
+}
+
+std::string HostSolver::methods() const {
+  return m_state->was_solved ? to_string(m_state->solver.chosen()) : "";
+}
+const std::vector<std::string>& HostSolver::notes() const {
+  return m_state->notes;
+}
+std::int64_t HostSolver::setups() const {
+  return m_state->solver.setups();
+}
+
+SolveResult solve(const CsrArrays& a, std::span<const double> b, std::span<double> x,
+                  const LinearSolverOptions& options) {
+  HostSolver solver(options);
+  solver.set_matrix(a);
+  return solver.solve(b, x);
+}
+
+}  // namespace prekond
+#endif

@@ -1,0 +1,157 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// One matrix after another.
+#include "testing/krylov_problems.hpp"
+#include "testing/matrices.hpp"
+#include "testing/spaces.hpp"
+
+#include <gtest/gtest.h>
+#include <prekond/core/error.hpp>
+#include <prekond/matrix/generate.hpp>
+#include <prekond/matrix/spmv.hpp>
+#include <prekond/precond/linear_solver.hpp>
+
+#include <cmath>
+
+namespace prekond::testing {
+namespace {
+
+template <class Space>
+class LinearSolverTest : public ::testing::Test {
+ public:
+  using Matrix = CsrMatrix<double, int, std::size_t, typename Space::memory_space>;
+
+  static HostMatrix<double> problem(const std::string& name) {
+    return to_host(generate<double, Space>(Space(), name));
+  }
+
+  /// Poisson's equation with a coefficient that grows by `change` over the steps, more in some rows.
+  static std::vector<Matrix> steps(int count, double change) {
+    const HostMatrix<double> base = problem("poisson2d:40");
+    std::vector<Matrix> matrices;
+    for (int s = 0; s < count; ++s) {
+      HostMatrix<double> a = base;
+      const auto d = [&](std::size_t i) { return 1 + change * s * static_cast<double>(i % 5); };
+      for (std::size_t i = 0; i < static_cast<std::size_t>(a.num_rows); ++i)
+        for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k)
+          a.values[k] *= d(i) * d(static_cast<std::size_t>(a.col_idxs[k]));
+      matrices.push_back(to_device<Space>(a));
+    }
+    return matrices;
+  }
+
+  static LinearSolverOptions with(SetupReuse reuse, const std::string& preconditioner = "ick") {
+    LinearSolverOptions options;
+    options.preconditioner = {preconditioner, {}};
+    options.solver = {"cg", {}};
+    options.reuse = reuse;
+    return options;
+  }
+
+  struct Counts {
+    std::int64_t setups, iterations;
+  };
+  static Counts run(const std::vector<Matrix>& matrices, const LinearSolverOptions& options) {
+    LinearSolver<double, Space> solver(options);
+    Counts counts{0, 0};
+    for (std::size_t s = 0; s < matrices.size(); ++s) {
+      if (s == 0)
+        solver.set_matrix(Space(), matrices[s]);
+      else
+        solver.set_values(Space(), matrices[s]);
+      counts.iterations += solve(solver, matrices[s]);
+    }
+    counts.setups = solver.setups();
+    return counts;
+  }
+
+  /// \returns iterations of a solve with b = 1, whose residual is checked
+  static std::int64_t solve(LinearSolver<double, Space>& solver, const Matrix& a) {
+    const Vector<double, Space> b("b", a.num_rows), x("x", a.num_rows);
+    Kokkos::deep_copy(b, 1.0);
+    const SolveResult result = solver.solve(Space(), b, x);
+    EXPECT_TRUE(result.converged);
+    const Vector<double, Space> r("r", a.num_rows);
+    CsrOperator<double, Space>(a).apply(Space(), as_multivector(Vector<const double, Space>(x)),
+                                        as_multivector(r));
+    const auto product = to_vector(r);
+    double squares = 0;
+    for (const double value : product) squares += (1 - value) * (1 - value);
+    EXPECT_LE(std::sqrt(squares), 1.01e-6 * std::sqrt(static_cast<double>(a.num_rows)));
+    return result.iterations;
+  }
+};
+TYPED_TEST_SUITE(LinearSolverTest, TestSpaces, SpaceNames);
+
+TYPED_TEST(LinearSolverTest, AMatrixThatHardlyChangesKeepsItsPreconditioner) {
+  const auto counts = this->run(this->steps(20, 1e-6), this->with(SetupReuse::automatic));
+  EXPECT_EQ(counts.setups, 1);
+}
+
+TYPED_TEST(LinearSolverTest, OneThatChangesGetsANewOneWhereTheOldOneCostsMore) {
+  const auto matrices = this->steps(20, 0.5);
+  const auto kept = this->run(matrices, this->with(SetupReuse::automatic)),
+             renewed = this->run(matrices, this->with(SetupReuse::values)),
+             anew = this->run(matrices, this->with(SetupReuse::none));
+  EXPECT_EQ(renewed.setups, 20);
+  EXPECT_EQ(anew.setups, 20);
+  EXPECT_GT(kept.setups, 1);
+  EXPECT_LT(kept.setups, 20);
+  EXPECT_EQ(renewed.iterations, anew.iterations);
+  EXPECT_GE(kept.iterations, renewed.iterations);
+}
+
+TYPED_TEST(LinearSolverTest, ASolveWithAFormerPreconditionerEndsWhereItCostsTooMuch) {
+  auto matrices = this->steps(2, 1e4);
+  LinearSolver<double, TypeParam> solver(this->with(SetupReuse::automatic));
+  solver.set_matrix(TypeParam(), matrices[0]);
+  const auto first = this->solve(solver, matrices[0]);
+  solver.set_values(TypeParam(), matrices[1]);
+  const auto second = this->solve(solver, matrices[1]);
+  EXPECT_EQ(solver.setups(), 2) << "it is renewed within the solve";
+  EXPECT_GT(second, first);
+  LinearSolver<double, TypeParam> fresh(this->with(SetupReuse::automatic));
+  fresh.set_matrix(TypeParam(), matrices[1]);
+  const auto alone = this->solve(fresh, matrices[1]);
+  const double price = static_cast<double>(second - alone) * fresh.chosen().iteration;
+  EXPECT_LE(price, 2.5 * fresh.chosen().setup + 250) << "two setups, and the iterations they are worth";
+}
+
+TYPED_TEST(LinearSolverTest, ValuesThatTheMethodRefusesGetAnother) {
+  HostMatrix<double> host = this->problem("tridiagonal:60");
+  LinearSolver<double, TypeParam> solver;
+  const auto a = to_device<TypeParam>(host);
+  solver.set_matrix(TypeParam(), a);
+  this->solve(solver, a);
+  EXPECT_EQ(solver.chosen().solver.name, "cg");
+  for (double& value : host.values) value = -value;
+  const auto negative = to_device<TypeParam>(host);
+  solver.set_values(TypeParam(), negative);
+  this->solve(solver, negative);
+  EXPECT_NE(solver.chosen().solver.name, "cg");
+}
+
+TYPED_TEST(LinearSolverTest, FurtherRightHandSidesNeedNoSetup) {
+  const auto matrices = this->steps(1, 0);
+  LinearSolver<double, TypeParam> solver(this->with(SetupReuse::values));
+  solver.set_matrix(TypeParam(), matrices[0]);
+  for (int k = 0; k < 3; ++k) this->solve(solver, matrices[0]);
+  EXPECT_EQ(solver.setups(), 1);
+  EXPECT_NE(solver.preconditioner(), nullptr);
+}
+
+TYPED_TEST(LinearSolverTest, MatricesThatDoNotFitAreRefused) {
+  LinearSolver<double, TypeParam> solver;
+  const Vector<double, TypeParam> b("b", 4), x("x", 4);
+  EXPECT_THROW((void)solver.solve(TypeParam(), b, x), std::logic_error);
+  EXPECT_THROW((void)solver.chosen(), std::logic_error);
+  HostMatrix<double> unsorted = this->problem("poisson2d:3");
+  std::swap(unsorted.col_idxs[0], unsorted.col_idxs[1]);
+  EXPECT_THROW(solver.set_matrix(TypeParam(), to_device<TypeParam>(unsorted)), InputError);
+  solver.set_matrix(TypeParam(), to_device<TypeParam>(this->problem("poisson2d:3")));
+  EXPECT_THROW(solver.set_values(TypeParam(), to_device<TypeParam>(this->problem("poisson2d:4"))),
+               InputError);
+}
+
+}  // namespace
+}  // namespace prekond::testing
