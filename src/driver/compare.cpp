@@ -14,7 +14,45 @@
 namespace prekond::driver {
 namespace {
 
-/// The rows of the table and the failures.
+/// A row of the table; without a solve it has no numbers.
+struct Row {
+  std::string label, solver, reason;
+  bool was_solved = false;
+  bool converged = false;
+  std::int64_t iterations = 0;
+  double setup = 0, solve = 0, total = 0;  ///< seconds
+  double density = 0;
+
+  /// `exact`: for a program that reads them.
+  std::vector<std::string> cells(bool exact) const {
+    const std::string none = exact ? "" : "-";
+    if (!was_solved) return {label, solver, none, none, none, none, none, reason};
+    const auto seconds = [&](double value) { return exact ? format("%.9g", value) : format("%.4f", value); };
+    return {label,
+            solver,
+            seconds(setup),
+            text_of(iterations),
+            seconds(solve),
+            seconds(total),
+            exact ? format("%.9g", density) : format("%.3f", density),
+            reason};
+  }
+};
+
+/// A cell as CSV has it, or Markdown.
+std::string csv_cell(const std::string& cell) {
+  if (cell.find_first_of(",\"\n") == cell.npos) return cell;
+  std::string text;
+  for (const char c : cell) text += c == '"' ? "\"\"" : std::string(1, c);
+  return "\"" + text + "\"";
+}
+std::string markdown_cell(const std::string& cell) {
+  std::string text;
+  for (const char c : cell) text += c == '|' ? "\\|" : std::string(1, c == '\n' ? ' ' : c);
+  return text;
+}
+
+/// The rows of the table, the least setup and solve first, and the failures.
 class Table {
  public:
   explicit Table(std::size_t num_rows) : m_num_rows(num_rows) {}
@@ -26,18 +64,54 @@ class Table {
     const SolveResult& result = outcome.solve;
     const std::string reason = solver.at("reason");
     add_failure(method.label, exit_code(result, outcome.signal), reason);
-    const auto seconds = [](const Json& value) { return format("%.4f", value.get<double>()); };
-    m_cells.push_back({method.label, seconds(precond.at("setup_seconds")), text_of(result.iterations),
-                       seconds(solver.at("seconds")), seconds(report.at("total_seconds")),
-                       format("%.3f", precond.at("density").get<double>()),
-                       reason + (result.converged ? "" : " (not converged)")});
+    m_rows.push_back({.label = method.label,
+                      .solver = method.solver_name,
+                      .reason = reason + (result.converged ? "" : " (not converged)"),
+                      .was_solved = true,
+                      .converged = result.converged,
+                      .iterations = result.iterations,
+                      .setup = precond.at("setup_seconds"),
+                      .solve = solver.at("seconds"),
+                      .total = report.at("total_seconds"),
+                      .density = precond.at("density")});
   }
   void add(const MethodFacts& method, const Failure& error) {
     add_failure(method.label, error.code(), error.what());
-    m_cells.push_back({method.label, "-", "-", "-", "-", "-", std::string("error: ") + error.what()});
+    m_rows.push_back({.label = method.label,
+                      .solver = method.solver_name,
+                      .reason = std::string("error: ") + error.what()});
   }
 
-  void print() const { print_table(m_cells); }
+  /// Puts the rows in order, those that converged first, and marks the fastest of several.
+  void sort() {
+    std::stable_sort(m_rows.begin(), m_rows.end(), [](const Row& a, const Row& b) {
+      return a.converged != b.converged ? a.converged : a.converged && a.total < b.total;
+    });
+    if (m_rows.size() > 1 && m_rows.front().converged) m_rows.front().reason += " (fastest)";
+  }
+
+  void print() const {
+    std::vector<std::vector<std::string>> cells = {
+        {"preconditioner", "solver", "setup s", "iterations", "solve s", "total s", "density", "reason"}};
+    for (const Row& row : m_rows) cells.push_back(row.cells(false));
+    print_table(cells);
+  }
+
+  /// The table for a file, which is Markdown or CSV.
+  std::string text(bool markdown) const {
+    std::string text =
+        markdown
+            ? "| preconditioner | solver | setup s | iterations | solve s | total s | density | reason |\n"
+              "|---|---|--:|--:|--:|--:|--:|---|\n"
+            : "preconditioner,solver,setup_seconds,iterations,solve_seconds,total_seconds,density,reason\n";
+    for (const Row& row : m_rows) {
+      std::string line;
+      for (const std::string& cell : row.cells(!markdown))
+        line += markdown ? "| " + markdown_cell(cell) + " " : csv_cell(cell) + ",";
+      text += markdown ? line + "|\n" : line.substr(0, line.size() - 1) + "\n";
+    }
+    return text;
+  }
 
   /// The largest exit code of the rows, with the reasons of all that have no solution; after a signal no row
   /// follows.
@@ -55,8 +129,7 @@ class Table {
   }
 
   std::size_t m_num_rows;
-  std::vector<std::vector<std::string>> m_cells = {
-      {"preconditioner", "setup s", "iterations", "solve s", "total s", "density", "reason"}};
+  std::vector<Row> m_rows;
   ExitCode m_worst = done;
   int m_failed = 0;
   std::string m_failures;
@@ -65,7 +138,7 @@ class Table {
 void print_title(const Json& row, const Settings& settings) {
   const Json& matrix = row.at("matrix");
   std::printf("%s\n", text_of(matrix.at("source"), ": ", matrix.at("rows"), " rows, ", matrix.at("nnz"),
-                              " entries; ", settings.solver, ", rtol ", settings.stopping.rtol)
+                              " entries; rtol ", settings.stopping.rtol)
                           .c_str());
   for (const auto& [name, text] : order_texts(row)) std::printf("%s %s\n", name.c_str(), text.c_str());
   for (const std::string note : row.at("notes")) std::printf("note: %s\n", note.c_str());
@@ -79,8 +152,9 @@ template <class Scalar>
 Json compared(const Context& context, const Problem<Scalar>& problem, const Method<Scalar>& method,
               Table& table) {
   try {
+    if (!method.refusal.empty()) throw Failure(bad_command_line, method.refusal);
     context.processes.on_root([&] {
-      if (method.precond_properties.needs_spd && !problem.not_spd.empty()) throw InputError(problem.not_spd);
+      if (method.needs_spd() && !problem.not_spd.empty()) throw InputError(problem.not_spd);
     });
     Outcome<Scalar> outcome = measured_solve<Scalar>(context, problem, method);
     if (context.processes.is_root()) table.add(method, outcome);
@@ -96,18 +170,51 @@ Json compared(const Context& context, const Problem<Scalar>& problem, const Meth
   }
 }
 
+/// Collective. The methods of AutoSolver's list that fit the matrix, the least expected work first.
+/// \throws Failure where there are none
 template <class Scalar>
-void compare(const Context& context, const std::vector<Method<Scalar>>& methods, MatrixInput& input,
+std::vector<Method<Scalar>> methods_of_list(const Context& context, const Problem<Scalar>& problem) {
+  const Settings& settings = context.settings;
+  std::vector<Method<Scalar>> methods;
+  std::string reasons;
+  const std::vector<Candidate> candidates =
+      candidates_of(settings, statistics_of_all<Scalar>(context, problem), is_complex<Scalar>);
+  for (const Candidate& candidate : by_expected_work(candidates)) {
+    try {
+      Method<Scalar>& method = methods.emplace_back(method_of<Scalar>(settings, candidate));
+      for (const auto& [name, value] : candidate.preconditioner.options)
+        method.label += ":" + name + "=" + to_string(value);
+    } catch (const OptionError& error) {  // the solver of the settings does not take it
+      reasons = error.what();
+    }
+  }
+  for (const Candidate& candidate : candidates)
+    if (reasons.empty()) reasons = candidate.outcome;
+  if (methods.empty())
+    throw Failure(bad_input, problem.name + ": no method of the list of --precond auto fits the matrix (" +
+                                 reasons + "); name some with --precond");
+  return methods;
+}
+
+template <class Scalar>
+void compare(const Context& context, const std::vector<Method<Scalar>>& named, MatrixInput& input,
              OutputFiles& files) {
-  const Problem<Scalar> problem = make_problem<Scalar>(context, needs_of(methods), input);
+  const Problem<Scalar> problem = make_problem<Scalar>(context, needs_of(named), input);
+  std::vector<Method<Scalar>> listed;
+  if (named.front().is_automatic) listed = methods_of_list(context, problem);
+  const std::vector<Method<Scalar>>& methods = listed.empty() ? named : listed;
   Json reports = Json::array();
   Table table(methods.size());
   for (std::size_t k = 0; k < methods.size() && Interrupts::requested() == 0; ++k) {
     context.progress.row(k + 1, methods.size(), methods[k].label);
     reports.push_back(compared(context, problem, methods[k], table));
   }
+  table.sort();
   context.processes.on_root([&] {
     context.progress.end();
+    const std::string& path = context.settings.table;
+    files.write("table", path,
+                [&](const std::string& name) { write_text(name, table.text(path.ends_with(".md"))); });
     files.write_report(reports);
     if (!context.settings.quiet) {
       print_title(reports.front(), context.settings);

@@ -6,6 +6,7 @@
 
 #include "precond/scaling/weak_diagonal.hpp"
 
+#include "advice.hpp"
 #include "commands.hpp"
 #include "condition.hpp"
 #include "method.hpp"
@@ -83,6 +84,7 @@ void print_info(const Json& report, std::int64_t bytes) {
                      " by ", product.at("diagonals"), " diagonals"));
   print_line("--spmv auto", text_of(product.at("format"), ": ", product.at("reason")));
   print_condition(report);
+  print_tries(report);
 }
 
 /// The method's M^-1 A, with A in the order that was asked for, which most preconditioners depend on.
@@ -131,9 +133,9 @@ void info(const Context& context, const Method<Scalar>& method, MatrixInput& inp
   matrix["product"] =
       advice_json(advise_format<Space>(context.space, CsrView<Scalar, Space>(problem.whole), sizeof(Scalar)));
   const std::int64_t bytes = problem.whole.bytes();
-  if (const auto row = first_zero_row<Scalar>(context.space, problem.whole);
-      row >= 0 && problem.num_rows == problem.num_cols)
-    problem.add_note(zero_row_text(row));
+  const bool is_square = problem.num_rows == problem.num_cols;
+  const std::int64_t zero_row = first_zero_row<Scalar>(context.space, problem.whole);
+  if (zero_row >= 0 && is_square) problem.add_note(zero_row_text(zero_row));
   if (settings.condition) {
     check_condition_of(problem.name, measured.symmetric_values);
     if (method.precond_properties.needs_spd)
@@ -152,6 +154,9 @@ void info(const Context& context, const Method<Scalar>& method, MatrixInput& inp
                  {"order", order},
                  {"notes", problem.facts.at("notes")}};
   report.update(advice);
+  report["try"] = is_square && problem.num_rows > 0 && zero_row < 0
+                      ? tries_for(settings, measured, is_complex<Scalar>)
+                      : Json::array();
   if (settings.condition) report["condition"] = condition_of<Scalar>(context, problem, method);
   context.progress.end();
   files.write_report(report);

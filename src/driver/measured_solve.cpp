@@ -183,7 +183,7 @@ class Run {
     m_symbolic = m_numeric = m_setups = {};
     const FencedTimer timer(m_context.processes);  // the pass over A for its facts counts
     bool has_begun = false;
-    const MatrixStatistics facts = statistics_of_all();
+    const MatrixStatistics facts = statistics_of_all<Scalar>(m_context, m_problem);
     AutoSolver<Scalar, Space> chooser(candidates_of(settings, facts, is_complex<Scalar>), facts.num_rows,
                                       facts.nnz, [&](const Candidate& candidate) {
                                         m_taken.emplace(method_of<Scalar>(settings, candidate));
@@ -192,7 +192,6 @@ class Run {
                                         if (!std::exchange(has_begun, true)) set_initial_vector();
                                         return applied();
                                       });
-    chooser.set_listener([this](const std::string& text) { m_context.progress.note(text); });
     m_outcome.history.clear();
     {
       std::optional<Interrupts::Deferred> deferred;
@@ -217,23 +216,6 @@ class Run {
                               {"expected_products", candidate.is_out ? Json() : Json(candidate.work())},
                               {"outcome", candidate.outcome}});
     end_solve();
-  }
-
-  /// The facts that candidates are chosen by, the same on all processes. On several the bandwidths are not
-  /// known.
-  MatrixStatistics statistics_of_all() const {
-    MatrixStatistics facts = statistics<Scalar, Space>(m_space, m_problem.rows);
-    const Processes& all = m_context.processes;
-    if (all.is_serial()) return facts;
-    for (std::int64_t* count : {&facts.num_rows, &facts.nnz, &facts.diagonal_missing, &facts.diagonal_zero,
-                                &facts.diagonal_negative, &facts.diagonal_positive, &facts.m_matrix_rows})
-      *count = all.sum(*count);
-    facts.row_length_max = -all.min(-facts.row_length_max);
-    facts.row_length_mean = static_cast<double>(facts.nnz) / static_cast<double>(facts.num_rows);
-    facts.num_cols = facts.lower_bandwidth = facts.upper_bandwidth = facts.num_rows;
-    const bool is_symmetric = all.is_root() && m_problem.facts.at("matrix").at("symmetric");
-    facts.symmetric_values = facts.symmetric_pattern = all.max(is_symmetric ? 1 : 0) > 0;
-    return facts;
   }
 
   void end_solve() {
@@ -350,13 +332,30 @@ double median(std::vector<double> values) {
 }
 
 template <class Scalar>
+MatrixStatistics statistics_of_all(const Context& context, const Problem<Scalar>& problem) {
+  MatrixStatistics facts = statistics<Scalar, Space>(context.space, problem.rows);
+  const Processes& all = context.processes;
+  if (all.is_serial()) return facts;
+  for (std::int64_t* count : {&facts.num_rows, &facts.nnz, &facts.diagonal_missing, &facts.diagonal_zero,
+                              &facts.diagonal_negative, &facts.diagonal_positive, &facts.m_matrix_rows})
+    *count = all.sum(*count);
+  facts.row_length_max = -all.min(-facts.row_length_max);
+  facts.row_length_mean = static_cast<double>(facts.nnz) / static_cast<double>(facts.num_rows);
+  facts.num_cols = facts.lower_bandwidth = facts.upper_bandwidth = facts.num_rows;
+  const bool is_symmetric = all.is_root() && problem.facts.at("matrix").at("symmetric");
+  facts.symmetric_values = facts.symmetric_pattern = all.max(is_symmetric ? 1 : 0) > 0;
+  return facts;
+}
+
+template <class Scalar>
 Outcome<Scalar> measured_solve(const Context& context, const Problem<Scalar>& problem,
                                const Method<Scalar>& method) {
   return Run<Scalar>(context, problem, method)();
 }
 
-#define PREKOND_DRIVER_RUN(Scalar)                                                        \
-  template Outcome<Scalar> measured_solve<Scalar>(const Context&, const Problem<Scalar>&, \
+#define PREKOND_DRIVER_RUN(Scalar)                                                             \
+  template MatrixStatistics statistics_of_all<Scalar>(const Context&, const Problem<Scalar>&); \
+  template Outcome<Scalar> measured_solve<Scalar>(const Context&, const Problem<Scalar>&,      \
                                                   const Method<Scalar>&);
 PREKOND_DRIVER_RUN(double)
 PREKOND_DRIVER_RUN(Complex)

@@ -30,6 +30,11 @@ ExitCode exit_code(const SolveResult& result, int signal);
 /// The middle one, or the mean of the two in the middle. \pre not empty
 double median(std::vector<double> values);
 
+/// Collective. The facts that candidates are chosen by, the same on all processes. On several the bandwidths
+/// are not known.
+template <class Scalar>
+MatrixStatistics statistics_of_all(const Context& context, const Problem<Scalar>& problem);
+
 /// Collective. Sets up and solves. A result with a value that is not finite is never a success: its reason is
 /// `nan`. On one process the first signal that comes in the solve ends it after the iteration.
 ///

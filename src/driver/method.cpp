@@ -173,8 +173,31 @@ Method<Scalar> method_of_row(const Settings& settings, const std::string& text) 
   OptionMap options;
   for (std::size_t k = 1; k < parts.size(); ++k) add_pair(options, parts[k], "--precond NAME:");
   Method<Scalar> method = choose_method<Scalar>(settings, parts.front(), options);
+  check_combination(method);
   method.label = text;
   return method;
+}
+
+/// A row each; the error of one is its own, that of all is one of the command.
+template <class Scalar>
+std::vector<Method<Scalar>> methods_of_rows(const Settings& settings) {
+  std::vector<Method<Scalar>> methods;
+  std::optional<OptionError> first;
+  std::size_t num_errors = 0;
+  for (const std::string& row : split(settings.precond, ',')) {
+    try {
+      methods.push_back(method_of_row<Scalar>(settings, row));
+    } catch (const OptionError& error) {
+      if (num_errors++ == 0) first = error;
+      Method<Scalar>& refused = methods.emplace_back();
+      refused.label = row;
+      refused.precond_name = row.substr(0, row.find(':'));
+      refused.solver_name = settings.solver;
+      refused.refusal = error.what();
+    }
+  }
+  if (num_errors == methods.size()) throw OptionError(*first);
+  return methods;
 }
 
 bool is_automatic(const Settings& settings) {
@@ -187,14 +210,15 @@ bool is_automatic(const Settings& settings) {
 template <class Scalar>
 Method<Scalar> undecided(const Settings& settings) {
   const bool any_solver = settings.solver == automatic, any_preconditioner = settings.precond == automatic;
-  if (any_preconditioner && !settings.precond_options.empty())
-    settings.refuse("precond",
-                    "-p sets options of one preconditioner, and --precond auto chooses among several: name "
-                    "one with --precond");
-  if (any_solver && !settings.solver_options.empty())
-    settings.refuse("solver",
-                    "-s sets options of one solver, and --solver auto chooses among several: name one with "
-                    "--solver");
+  const auto refuse_options = [&](const OptionMap& options, const std::string& method, const char* flag) {
+    if (options.empty()) return;
+    const std::string& name = options.begin()->first;
+    settings.refuse(method + "_options." + name,
+                    text_of("'", name, "' is an option of one method, and ", flag,
+                            " auto chooses among several: name one with ", flag));
+  };
+  if (any_preconditioner) refuse_options(settings.precond_options, "precond", "--precond");
+  if (any_solver) refuse_options(settings.solver_options, "solver", "--solver");
   if (any_preconditioner && settings.devices != 1)
     settings.refuse("devices",
                     "--devices is for a named preconditioner, not for auto: name one with --precond");
@@ -231,7 +255,10 @@ template <class Scalar>
 std::vector<Method<Scalar>> choose_methods(const CommandLine& line) {
   const Settings& settings = line.settings;
   std::vector<Method<Scalar>> methods;
-  const bool chooses = line.command == "solve" && is_automatic(settings);
+  if (line.command == "compare" && settings.solver == automatic && settings.precond != automatic)
+    settings.refuse("solver",
+                    "--solver auto of compare is for --precond auto: name a solver, or leave --precond out");
+  const bool chooses = (line.command == "solve" || line.command == "compare") && is_automatic(settings);
   for (const char* key : {"solves", "budget"})
     if (!chooses && settings.given.contains(key))
       settings.refuse(key, text_of("--", key,
@@ -240,13 +267,12 @@ std::vector<Method<Scalar>> choose_methods(const CommandLine& line) {
   if (chooses)
     methods.push_back(undecided<Scalar>(settings));
   else if (line.command == "compare")
-    for (const auto& row : split(settings.precond, ','))
-      methods.push_back(method_of_row<Scalar>(settings, row));
+    methods = methods_of_rows<Scalar>(settings);
   else
     methods.push_back(choose_method<Scalar>(settings, settings.precond, settings.precond_options));
   for (const auto& method : methods) {
     if (line.command != "info" || settings.condition) check_match_of(settings, method);
-    if (line.command != "info" && !chooses) check_combination(method);
+    if (line.command == "solve" && !chooses) check_combination(method);
     check_condition(settings, line.command, method.precond_properties);
   }
   return methods;
@@ -333,7 +359,8 @@ MethodNeeds needs_of(const std::vector<Method<Scalar>>& methods) {
   // Until it is known whether the method needs a positive definite matrix, --match=auto leaves A as it is.
   const auto may_need_spd = [&](const auto& method) { return needs_spd(method) || method.is_automatic; };
   if (std::any_of(methods.begin(), methods.end(), may_need_spd)) needs.check = SpdCheck::report;
-  if (std::all_of(methods.begin(), methods.end(), needs_spd)) needs.check = SpdCheck::require;
+  const auto must = [&](const auto& method) { return needs_spd(method) || !method.refusal.empty(); };
+  if (std::all_of(methods.begin(), methods.end(), must)) needs.check = SpdCheck::require;
   if (needs.check == SpdCheck::require && methods.size() == 1 && !methods.front().solver_properties.needs_spd)
     needs.instead = advice_for_general(methods.front());
   for (const auto& method : methods) needs.factors_in_order |= method.precond_properties.factors_in_order;
@@ -353,6 +380,7 @@ template <class Scalar>
 void check_devices(const Devices* devices, const std::vector<Method<Scalar>>& methods) {
   if (devices == nullptr) return;
   for (const auto& method : methods) {
+    if (!method.refusal.empty()) continue;
     try {
       const SeveralDevices<Scalar, Space> shared(*method.precond, devices->others());
     } catch (const InputError& error) {

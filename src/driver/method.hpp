@@ -34,6 +34,7 @@ struct MethodFacts {
   /// Chosen by AutoSolver when A is known: `auto` is the name of the solver, of the preconditioner, or of
   /// both.
   bool is_automatic = false;
+  std::string refusal = {};  ///< why a row of `compare` has no method; empty: it has one
 
   bool needs_spd() const { return solver_properties.needs_spd || precond_properties.needs_spd; }
   /// The kind of --scale: by the diagonal where the solver or the preconditioner is for positive definite
@@ -49,7 +50,8 @@ struct Method : MethodFacts {
   DistributedOptions distributed;  ///< set together with the preconditioner's own options
 };
 
-/// The solver of the settings with the preconditioner of a command, or with each of those of `compare`.
+/// The solver of the settings with the preconditioner of a command, or with each of those of `compare`. There
+/// a row that is in error has a refusal, unless all are.
 ///
 /// \throws OptionError for an unknown name or option, a value out of range, a solver that does not take the
 /// preconditioner, and options of the command that do not go with the method; with the place in the config

@@ -25,7 +25,8 @@ struct File {
 };
 
 std::vector<File> outputs(const Settings& s) {
-  std::vector<File> files = {{"--report", s.report}, {"--history", s.history}, {"--solution", s.solution}};
+  std::vector<File> files = {
+      {"--report", s.report}, {"--table", s.table}, {"--history", s.history}, {"--solution", s.solution}};
   std::erase_if(files, [](const File& file) { return file.path.empty(); });
   return files;
 }
@@ -42,6 +43,9 @@ std::vector<File> inputs(const Settings& s) {
 }
 
 void check(const Settings& settings) {
+  const std::string& table = settings.table;
+  if (!table.empty() && !table.ends_with(".csv") && !table.ends_with(".md"))
+    settings.refuse("table", "--table takes a FILE.csv or a FILE.md, not '" + table + "'");
   const std::vector<File> written = outputs(settings);
   for (std::size_t k = 0; k < written.size(); ++k) {
     const File& file = written[k];

@@ -21,6 +21,7 @@ namespace {
 Settings default_settings(const std::string& command) {
   Settings settings;
   if (command == "solve") settings.solver = settings.precond = automatic;
+  if (command == "compare") settings.precond = automatic;
   if (command != "batch") return settings;
   settings.solver = "bicgstab";
   settings.precond = "jacobi";
@@ -68,7 +69,8 @@ std::vector<SettingKey> all_keys() {
        &S::precond},
       {"compare", "precond", "NAME[:key=value...],...",
        "preconditioners, one row of the table each; options after colons, as in "
-       "none,jacobi,adaptive_fsai:max_steps=10:tolerance=0.01",
+       "none,jacobi,adaptive_fsai:max_steps=10:tolerance=0.01; auto: those of its list that fit the matrix, "
+       "each with its own solver where --solver names none",
        &S::precond},
       {"info", "precond", "NAME", "M of --condition", &S::precond},
       {"solve", "solves", "N"},
@@ -101,6 +103,7 @@ std::vector<SettingKey> all_keys() {
        &S::partition},
       {"solve info", "condition", ""},
       {all, "report", "FILE.json", "file for what was done and measured", &S::report},
+      {"compare", "table", "FILE.{csv,md}", "file for the table, as CSV or as Markdown", &S::table},
       {"solve", "history", "FILE.csv", "file for iteration, residual norm and relative residual",
        &S::history},
       {"solve", "solution", "FILE.mtx[.gz]", "file for x", &S::solution},
@@ -156,7 +159,7 @@ std::vector<std::string> method_names(const std::string& command, const std::str
 /// several preconditioners in one text, and looks them up itself.
 std::string main_name(const std::string& command, const std::string& key, const std::string& name) {
   auto names = method_names(command, key);
-  if (command == "solve") names.emplace_back(automatic);
+  if (command == "solve" || command == "compare") names.emplace_back(automatic);
   const std::string* found = find_name(name, names);
   return found ? *found : name;
 }
@@ -270,6 +273,8 @@ Settings to_settings(const RawSettings& raw, const std::string& command) {
   }
   settings.solver = main_name(command, "solver", settings.solver);
   settings.precond = main_name(command, "precond", settings.precond);
+  if (command == "compare" && settings.precond == automatic && !raw.contains("solver"))
+    settings.solver = automatic;
   if (command == "batch")
     check_batch(settings);
   else

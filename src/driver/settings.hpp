@@ -57,6 +57,7 @@ struct Settings {
   std::string near_null_space;     ///< path of a file of vectors, see near_null_space.hpp
   std::string coordinates;         ///< path of a file of the nodes' coordinates, or `grid`
   std::string report;
+  std::string table;  ///< compare: CSV or Markdown, by the end of its name
   std::string history;
   std::string solution;
   std::string config;  ///< the config file, empty without one

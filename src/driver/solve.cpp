@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/matrix/io/matrix_market.hpp>
 
+#include "advice.hpp"
 #include "commands.hpp"
 #include "condition.hpp"
 #include "measured_solve.hpp"
@@ -29,7 +30,7 @@ void solve(const Context& context, const std::vector<Method<Scalar>>& methods, M
   context.processes.on_root([&] {
     if (settings.condition) check_condition_of(problem.name, problem.facts.at("matrix").at("symmetric"));
   });
-  const Outcome<Scalar> outcome = measured_solve<Scalar>(context, problem, methods.front());
+  Outcome<Scalar> outcome = measured_solve<Scalar>(context, problem, methods.front());
   const MethodFacts& method = outcome.method;
   // There is no vector to write where it may have NaN in it.
   const bool is_sound = outcome.solve.went_back || (outcome.solve.reason != StopReason::nan &&
@@ -37,6 +38,9 @@ void solve(const Context& context, const std::vector<Method<Scalar>>& methods, M
   const bool has_solution = !settings.solution.empty() && is_sound;
   Vector<Scalar, Space> solution;
   if (has_solution) solution = problem.whole_solution(context, outcome.x);
+  const bool may_advise =
+      context.processes.is_serial() && outcome.signal == 0 && !methods.front().is_automatic;
+  outcome.report["try"] = may_advise ? better_than<Scalar>(context, problem, outcome) : Json::array();
   context.processes.on_root([&] {
     context.progress.end();
     files.write("history", settings.history, [&](const std::string& path) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "summary.hpp"
 
+#include "advice.hpp"
 #include "condition.hpp"
 #include "ordering.hpp"
 
@@ -180,9 +181,9 @@ std::string without_recurrence_text(const MethodFacts& method, const Matrix& mat
   return text_of("choose ", is_gmres ? "" : "--solver gmres, or ", stronger_text(method, matrix));
 }
 
-/// The end of the solver, and the cure.
+/// The end of the solver, and the cure; more iterations are one unless another method is better.
 std::string failure_text(const MethodFacts& method, const Settings& settings, const SolveResult& result,
-                         const Matrix& matrix) {
+                         const Matrix& matrix, bool has_better) {
   const std::string &solver = method.solver_name, reason = to_string(result.reason),
                     iterations = text_of(result.iterations, " iteration", result.iterations == 1 ? "" : "s"),
                     residual = format("relative residual %.2e", result.true_relative_residual),
@@ -194,7 +195,10 @@ std::string failure_text(const MethodFacts& method, const Settings& settings, co
     case StopReason::max_iters:
       return text_of(
           solver, " has not converged in ", iterations, " (", residual, ", rtol ", settings.stopping.rtol,
-          "): raise --max-iters, or choose a stronger preconditioner ('prekond list preconditioners')",
+          ")",
+          has_better
+              ? ""
+              : ": raise --max-iters, or choose a stronger preconditioner ('prekond list preconditioners')",
           singular);
     case StopReason::breakdown_not_spd:
       return text_of(broke_down, "): p . A p <= 0, so the matrix is not positive definite, and ",
@@ -263,6 +267,7 @@ void print_summary(const Json& report, const MethodFacts& method) {
   print_preconditioner(report, method);
   print_solver(report, method);
   print_condition(report);
+  if (report.at("solver").at("converged")) print_tries(report);  // else the error has it
 }
 
 bool asks_for_advice(const MethodFacts& method, const Settings& settings, const SolveResult& result,
@@ -275,10 +280,12 @@ std::optional<Failure> failure_of_solve(const MethodFacts& method, const Setting
                                         const SolveResult& result, const Json& report,
                                         const std::string& advice) {
   if (result.converged) return std::nullopt;
-  std::string text =
-      failure_text(method, settings, result,
-                   {report.at("matrix").at("rows"), report.at("matrix").at("field") == "complex"});
+  const Json& tries = report.at("try");
+  std::string text = failure_text(
+      method, settings, result,
+      {report.at("matrix").at("rows"), report.at("matrix").at("field") == "complex"}, !tries.empty());
   if (!advice.empty()) text += "; rows broke down in the setup: " + advice;
+  for (const Json& entry : tries) text += text_of("; ", entry.at("reason"), "; try: ", entry.at("command"));
   return Failure(exit_code(result, 0), text);
 }
 

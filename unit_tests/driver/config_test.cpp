@@ -129,7 +129,9 @@ const std::vector<ConfigCase> values = {
     {"out_of_range",
      after_good("\"rtol\": 1e-3,\n\"repeat\": 0}"),
      {"c.json:3:1: option 'repeat' = 0 is out of its range"}},
-    {"devices", after_good("\"devices\": 999}"), {"c.json:2:1: --devices: 999 devices were asked for"}},
+    {"devices",
+     after_good("\"precond\": \"fsai\",\n\"devices\": 999}"),
+     {"c.json:3:1: --devices: 999 devices were asked for"}},
     {"no_text",
      after_good("\"solver\": 5}"),
      {"c.json:2:1: 'solver' takes a text that is not empty, not '5'"}},
@@ -204,7 +206,8 @@ TEST_F(ConfigTest, EndlessFilesAreRefused) {
 TEST_F(ConfigTest, TakesWhatIsInOrder) {
   write("c.json",
         "\xef\xbb\xbf{\"generate\": \"poisson2d:9\", \"max-iters\": 77, \"rtol\": 1, \"atol\": 0.0,\n"
-        " \"precond\": \"fsai\", \"p\": {\"power\": 2.0}, \"solver_options\": {\"single_reduction\": "
+        " \"precond\": \"fsai\", \"p\": {\"power\": 2.0}, \"solver\": \"cg\", \"solver_options\": "
+        "{\"single_reduction\": "
         "\"true\"}}");
   const Json report = report_of({"solve", "--config", "c.json", "--rtol", "1e-7"});
   EXPECT_EQ(report["solver"]["options"]["max_iters"], 77);

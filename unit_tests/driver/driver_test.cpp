@@ -55,10 +55,13 @@ const std::vector<ErrorCase> data_errors = {
     {"fewer_entries", {"solve", "fewer_entries.mtx"}, 3, {"fewer_entries.mtx"}},
     {"nan_entry", {"solve", "nan.mtx"}, 3, {"nan.mtx:4"}},
     {"not_square", {"solve", "rectangular.mtx"}, 3, {"rectangular.mtx", "square"}},
-    {"not_symmetric", {"solve", "nonsymmetric.mtx"}, 3, {"nonsymmetric.mtx", "not symmetric"}},
+    {"not_symmetric",
+     {"solve", "nonsymmetric.mtx", "--solver", "cg"},
+     3,
+     {"nonsymmetric.mtx", "not symmetric"}},
     {"zero_diagonal", {"solve", "zero_diagonal.mtx"}, 3, {"diagonal", "row 2"}},
-    {"negative_diagonal", {"solve", "negative_diagonal.mtx"}, 3, {"diagonal", "-3"}},
-    {"missing_diagonal", {"solve", "missing_diagonal.mtx"}, 3, {"diagonal", "missing"}},
+    {"negative_diagonal", {"solve", "negative_diagonal.mtx", "--solver", "cg"}, 3, {"diagonal", "-3"}},
+    {"missing_diagonal", {"solve", "missing_diagonal.mtx", "--solver", "cg"}, 3, {"diagonal", "missing"}},
     {"empty_matrix", {"solve", "empty.mtx"}, 3, {"empty"}},
     {"rhs_length", {"solve", "spd.mtx", "--rhs", "vector3.mtx"}, 3, {"vector3.mtx", "length 2"}},
     {"x0_length", {"solve", "spd.mtx", "--x0", "vector3.mtx"}, 3, {"vector3.mtx", "length 2"}},
@@ -70,7 +73,7 @@ const std::vector<ErrorCase> data_errors = {
     {"generate_folder", {"generate", "poisson2d:3", "-o", "nowhere/a.mtx"}, 3, {"nowhere"}},
     {"info_missing_file", {"info", "missing.mtx"}, 3, {"missing.mtx"}},
     {"not_hermitian",
-     {"solve", "not_hermitian.mtx"},
+     {"solve", "not_hermitian.mtx", "--solver", "cg"},
      3,
      {"not_hermitian.mtx: the matrix is not Hermitian", "0 + 1i"}},
     {"imaginary_diagonal",
@@ -97,7 +100,7 @@ const std::vector<ErrorCase> command_line_errors = {
     {"unknown_flag", {"solve", "spd.mtx", "--max-iter", "3"}, 2, {"--max-iter'", "--max-iters"}},
     {"missing_value", {"solve", "spd.mtx", "--rtol"}, 2, {"--rtol"}},
     {"unknown_solver", {"solve", "spd.mtx", "--solver", "gg"}, 2, {"'gg'", "'cg'"}},
-    {"unknown_solver_option", {"solve", "spd.mtx", "-s", "restart=3"}, 2, {"'restart'"}},
+    {"unknown_solver_option", {"solve", "spd.mtx", "--solver", "cg", "-s", "restart=3"}, 2, {"'restart'"}},
     {"preconditioner_of_a_package",
      {"solve", "spd.mtx", "--precond", "boomeramg"},
      2,
@@ -186,25 +189,26 @@ const std::vector<ErrorCase> command_line_errors = {
      2,
      {"'max_step'", "'max_steps'"}},
     {"nonsymmetric_precond_for_cg",
-     {"solve", "spd.mtx", "--precond", "nonsymmetric_fsai"},
+     {"solve", "spd.mtx", "--solver", "cg", "--precond", "nonsymmetric_fsai"},
      2,
      {"the solver 'cg'", "'nonsymmetric_fsai' is not symmetric", "jacobi, fsai, adaptive_fsai",
       "bicgstab, gmres, fgmres, idr"}},
     {"isai_for_cg",
-     {"solve", "spd.mtx", "--precond", "isai"},
+     {"solve", "spd.mtx", "--solver", "cg", "--precond", "isai"},
      2,
      {"the solver 'cg'", "'isai' with kind=general is not symmetric; ",
       "none, jacobi, fsai, adaptive_fsai, isai with kind=spd,", "bicgstab, gmres, fgmres, idr"}},
     {"triangular_isai_for_cg",
-     {"solve", "missing.mtx", "--precond", "isai", "-p", "kind=lower", "unit_diagonal=true"},
+     {"solve", "missing.mtx", "--solver", "cg", "--precond", "isai", "-p", "kind=lower",
+      "unit_diagonal=true"},
      2,
      {"'isai' with kind=lower is not symmetric"}},
     {"spai_for_cg",
-     {"solve", "spd.mtx", "--precond", "spai"},
+     {"solve", "spd.mtx", "--solver", "cg", "--precond", "spai"},
      2,
      {"'spai' is not symmetric", "isai with kind=spd"}},
     {"variable_for_cg",
-     {"solve", "spd.mtx", "--precond", "amg", "-p", "cycle=k"},
+     {"solve", "spd.mtx", "--solver", "cg", "--precond", "amg", "-p", "cycle=k"},
      2,
      {"'amg' is another operator for another vector with these options", "the solver 'cg'",
       "fgmres, richardson, for symmetric positive definite matrices cg with flexible=true",
@@ -246,22 +250,30 @@ const std::vector<ErrorCase> solve_errors = {
      {"solve", "--generate", "poisson2d:20", "--max-iters", "1", "-q"},
      4,
      {"--max-iters"}},
-    {"indefinite", {"solve", "indefinite.mtx", "--rhs", "random"}, 5, {"breakdown_not_spd"}},
-    {"overflow", {"solve", "huge_values.mtx", "--rhs", "a_ones"}, 5, {"not finite"}},
+    {"indefinite",
+     {"solve", "indefinite.mtx", "--solver", "cg", "--precond", "none", "--rhs", "random"},
+     5,
+     {"breakdown_not_spd"}},
+    {"overflow",
+     {"solve", "huge_values.mtx", "--solver", "cg", "--precond", "none", "--rhs", "a_ones"},
+     5,
+     {"not finite"}},
     {"bicgstab_breakdown",
-     {"solve", "skew.mtx", "--rhs", "ones", "--solver", "bicgstab"},
+     {"solve", "skew.mtx", "--rhs", "ones", "--solver", "bicgstab", "--precond", "none"},
      5,
      {"bicgstab broke down", "breakdown_omega", "gmres"}},
     {"gmres_breakdown",
-     {"solve", "nilpotent.mtx", "--rhs", "first2.mtx", "--solver", "gmres"},
+     {"solve", "nilpotent.mtx", "--rhs", "first2.mtx", "--solver", "gmres", "--precond", "none"},
      5,
      {"breakdown_arnoldi", "singular"}},
     {"idr_max_iters",
-     {"solve", "--generate", "convection_diffusion3d:6", "--solver", "idr", "--max-iters", "3"},
+     {"solve", "--generate", "convection_diffusion3d:6", "--solver", "idr", "--precond", "none",
+      "--max-iters", "3"},
      4,
      {"idr has not converged in 3 iterations"}},
     {"richardson_diverges",
-     {"solve", "--generate", "poisson2d:5", "--solver", "richardson", "--max-iters", "9000"},
+     {"solve", "--generate", "poisson2d:5", "--solver", "richardson", "--precond", "none", "--max-iters",
+      "9000"},
      5,
      {"richardson diverged", "choose --solver gmres"}},
 };
@@ -285,7 +297,7 @@ TEST_F(DriverTest, TruncatedGzip) {
 }
 
 TEST_F(DriverTest, RefusedInputLeavesNoReport) {
-  EXPECT_EQ(run({"solve", "nonsymmetric.mtx", "--report", "none.json"}).code, 3);
+  EXPECT_EQ(run({"solve", "nonsymmetric.mtx", "--solver", "cg", "--report", "none.json"}).code, 3);
   EXPECT_FALSE(fs::exists(file("none.json")));
 }
 
@@ -480,8 +492,8 @@ TEST_F(DriverTest, ComplexModelProblem) {
   EXPECT_LT(reports[3]["solver"]["iterations"], reports[0]["solver"]["iterations"]);
   const Json generated =
       report_of({"solve", "--generate", "magnetic3d:6", "--precond", "adaptive_fsai", "--history", "h.csv"});
-  const Json read =
-      report_of({"solve", "magnetic.mtx", "--precond", "adaptive_fsai", "-s", "single_reduction=true"});
+  const Json read = report_of({"solve", "magnetic.mtx", "--precond", "adaptive_fsai", "--solver", "cg", "-s",
+                               "single_reduction=true"});
   EXPECT_EQ(generated["solver"]["iterations"], read["solver"]["iterations"]);
   EXPECT_EQ(generated["preconditioner"]["nnz"], read["preconditioner"]["nnz"]);
 }
@@ -702,7 +714,7 @@ TEST_F(DriverTest, FailuresAreReported) {
   EXPECT_EQ(stopped["solver"]["reason"], "max_iters");
   EXPECT_EQ(stopped["solver"]["iterations"], 1);
   EXPECT_EQ(lines_of(read_file(file("h.csv"))).size(), 3u);
-  const Json indefinite = report_of({"solve", "indefinite.mtx", "--rhs", "random"}, 5);
+  const Json indefinite = report_of({"solve", "indefinite.mtx", "--solver", "cg", "--rhs", "random"}, 5);
   EXPECT_EQ(indefinite["solver"]["converged"], false);
   EXPECT_EQ(indefinite["solver"]["reason"], "breakdown_not_spd");
 }

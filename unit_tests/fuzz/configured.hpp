@@ -25,6 +25,8 @@ inline void check_methods(const driver::CommandLine& line) {
   using driver::Space;
   try {
     for (const auto& method : driver::choose_methods<double>(line)) {
+      if (!method.refusal.empty()) check_refusal(OptionError(method.refusal), 4000);
+      if (method.is_automatic || !method.refusal.empty()) continue;
       check_again(preconditioner_registry<double, Space>(), method.precond_name, *method.precond);
       check_again(solver_registry<double, Space>(), method.solver_name, *method.solver);
     }

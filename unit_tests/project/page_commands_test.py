@@ -17,7 +17,7 @@ from pathlib import Path
 
 PAGES = ("docs/choosing.md", "docs/troubleshooting.md")
 GENERATED = {"matrix.mtx": "poisson2d:30", "general.mtx": "convection_diffusion3d:8", "elasticity.mtx": "elasticity3d:6",
-             "network.mtx": "circuit:20", "hermitian.mtx": "magnetic3d:6"}
+             "shell.mtx": "elasticity3d:4", "network.mtx": "circuit:20", "hermitian.mtx": "magnetic3d:6"}
 
 
 def grid(side, shift):

@@ -55,6 +55,10 @@ double iterations_left(const std::vector<double>& norms, double target);
 /// more than 1500 iterations of Jacobi, so that in the end each candidate has its try.
 void expect_iterations(std::vector<Candidate>& candidates, std::optional<double> of_jacobi = {});
 
+/// The candidates that are not out, the least expected work first, before any is tried. Jacobi is expected to
+/// take `jacobis` iterations, and no less than is usual.
+std::vector<Candidate> by_expected_work(std::vector<Candidate> candidates, double jacobis = 0);
+
 /// After a breakdown that shows A not to be positive definite: takes those out that need it and were not
 /// tried, and the others in, but for the preconditioner that failed.
 void leave_definite(std::vector<Candidate>& candidates, const std::string& failed);

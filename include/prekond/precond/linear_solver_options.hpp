@@ -3,6 +3,7 @@
 #pragma once
 /// The options of the classes that solve A x = b with methods chosen by the matrix. Needs no Kokkos.
 #include <prekond/core/options.hpp>
+#include <prekond/core/properties.hpp>
 #include <prekond/core/solve_result.hpp>
 
 #include <cstdint>
@@ -21,6 +22,9 @@ struct AutomaticOptions {
   std::int64_t solves = 1;
   double budget = 0.25;
 
+  /// Those of the preconditioner are known when it is chosen.
+  Properties properties() const { return {}; }
+
   template <class Visitor>
   void describe(Visitor& visit) {
     visit("solves", solves, std::int64_t(1), std::int64_t(1000000000),
@@ -32,7 +36,7 @@ struct AutomaticOptions {
   }
 };
 
-/// What becomes of a preconditioner when the values of A change.
+/// The treatment of a preconditioner when the values of A change.
 enum class SetupReuse {
   automatic,  ///< it stays, until it has cost as much in iterations as another numeric phase
   values,     ///< a numeric phase with the new values each time

@@ -9,7 +9,6 @@
 #include "core/instantiate.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <stdexcept>
 #include <utility>
 
@@ -120,7 +119,7 @@ std::optional<SolveResult> LinearSolver<Scalar, Space>::attempt(const Space& spa
   const bool is_former = !m_is_current && !refreshes;
   if (is_former && m_options.reuse == SetupReuse::automatic) {
     const double most = m_iterations + 1 + (2 * m_setup_work - m_excess) / m_chosen->iteration;
-    stopping.max_iters = std::min(stopping.max_iters, std::llround(std::min(most, 1e15)));
+    stopping.max_iters = std::min(stopping.max_iters, static_cast<std::int64_t>(std::min(most, 1e15)));
   }
   const auto solver = create_solver<Scalar, Space>(m_chosen->solver.name, m_chosen->solver.options);
   const SolveResult result = solver->solve(space, *m_operator, m_made.get(), b, x, stopping, monitor);

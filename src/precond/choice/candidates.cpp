@@ -29,7 +29,7 @@ struct Known {
   const char* solver;
   For matrices;
   bool takes_complex;
-  Parts setup;        ///< on a host: fixed + varying m for rows of m entries
+  Parts setup;        ///< on a host: fixed + varying m for rows of m entries; of ilut fixed + varying / m
   Parts application;  ///< on a host: fixed + varying / m
   double device_setup;
   double device_application;
@@ -58,10 +58,10 @@ const std::vector<Known>& known_methods() {
       {"iluk", first_level, "bicgstab", general, false, {120, 9}, {2.3, 22}, 600, 50, 0.15, 3},
       {"iluk", first_level, "gmres", general, false, {120, 9}, {2.3, 22}, 600, 50, 0.22, 3},
       {"isai", {}, "bicgstab", general, false, {30, 17}, {0.9, 3}, 60, 1, 0.45, 3},
-      {"ilut", dense, "gmres", general, false, {900, 0}, {1.5, 60}, 3000, 80, 0.08, 3},
-      {"ilut", denser, "gmres", general, false, {4000, 0}, {4.5, 170}, 10000, 150, 0.03, 3},
+      {"ilut", dense, "gmres", general, false, {0, 5400}, {1.5, 60}, 3000, 80, 0.08, 3},
+      {"ilut", denser, "gmres", general, false, {0, 24000}, {4.5, 170}, 10000, 150, 0.03, 3},
       {"matched", matched, "gmres", general, false, {170, 9}, {2.3, 22}, 3000, 50, 0.25, 3},
-      {"matched", matched_denser, "gmres", general, false, {4100, 0}, {4.5, 170}, 13000, 150, 0.035, 3},
+      {"matched", matched_denser, "gmres", general, false, {50, 24000}, {4.5, 170}, 13000, 150, 0.035, 3},
   };
   return methods;
 }
@@ -94,7 +94,10 @@ Candidate candidate_of(const Known& known, const MatrixStatistics& facts, bool o
   candidate.preconditioner = {known.name, known.options};
   candidate.solver = {known.solver, is_gmres ? OptionMap{{"restart", 50}} : OptionMap{}};
   candidate.needs_spd = known.matrices == For::definite;
-  candidate.setup = on_device ? known.device_setup : known.setup.fixed + known.setup.varying * row;
+  // The p entries of a row of ILUT's factors do not grow with the rows of A, nor does the work on them.
+  const bool fills_to_p = known.options.count("p") > 0 || known.options.count("inner.p") > 0;
+  candidate.setup =
+      on_device ? known.device_setup : known.setup.fixed + known.setup.varying * (fills_to_p ? 1 / row : row);
   candidate.application =
       on_device ? known.device_application : known.application.fixed + known.application.varying / row;
   const bool fills = known.options.count("level") > 0 || known.options == OptionMap{{"inner", "iluk"}};
@@ -190,6 +193,16 @@ void expect_iterations(std::vector<Candidate>& candidates, std::optional<double>
     const double jacobis = std::min(of_jacobi.value_or(usual), most_iterations);
     candidate.iterations = std::max(candidate.least, jacobis * candidate.of_jacobis);
   }
+}
+
+std::vector<Candidate> by_expected_work(std::vector<Candidate> candidates, double jacobis) {
+  std::erase_if(candidates, [](const Candidate& candidate) { return candidate.is_out; });
+  expect_iterations(candidates);
+  for (Candidate& candidate : candidates)
+    candidate.iterations = std::max(candidate.iterations, jacobis * candidate.of_jacobis);
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.work() < b.work(); });
+  return candidates;
 }
 
 void leave_definite(std::vector<Candidate>& candidates, const std::string& failed) {

@@ -1,0 +1,206 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "advice.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <cstring>
+
+#include "report.hpp"
+
+namespace prekond::driver {
+namespace {
+
+constexpr std::size_t most_tries = 3;
+/// Commands after the first are shown up to this multiple of its work.
+constexpr double worth_a_try = 2;
+/// A solve that converges in as many iterations is left in peace.
+constexpr std::int64_t few_iterations = 200;
+
+/// A word of a command, as a shell reads it.
+std::string quoted(const std::string& word) {
+  const auto is_plain = [](unsigned char c) {
+    return c < 128 && (std::isalnum(c) != 0 || std::strchr("_./:,=+@%-", c) != nullptr);
+  };
+  if (!word.empty() && std::all_of(word.begin(), word.end(), is_plain)) return word;
+  std::string text;
+  for (const char c : word) text += c == '\'' ? "'\\''" : std::string(1, c);
+  return "'" + text + "'";
+}
+
+/// A setting as an argument; nothing for a flag that is off.
+std::string argument_of(const SettingKey& key, const std::string& value) {
+  if (key.name == "matrix") return " " + quoted(value.starts_with('-') ? "./" + value : value);
+  std::string flag = " --" + key.name;
+  std::replace(flag.begin() + 1, flag.end(), '_', '-');
+  if (key.placeholder.empty()) return find_name(value, {"false", "off", "0"}) ? "" : flag;
+  return flag + (key.bare.empty() && !value.starts_with('-') ? " " : "=") + quoted(value);
+}
+
+/// "prekond solve a.mtx --rtol 1e-8 --precond amg --solver cg", with the settings that were given or only
+/// with the matrix. --devices is for a few preconditioners only.
+std::string command_of(const Settings& settings, const Candidate& candidate, bool with_all) {
+  std::string text = "prekond solve";
+  for (const SettingKey& key : setting_keys("solve")) {
+    const auto given = settings.given.find(key.name);
+    const bool is_matrix = key.name == "matrix" || key.name == "generate";
+    if (given == settings.given.end() || key.name == "solver" || key.name == "precond" ||
+        key.name == "devices" || (!with_all && !is_matrix))
+      continue;
+    text += argument_of(key, to_string(given->second.value));
+  }
+  text += " --precond " + candidate.preconditioner.name;
+  for (const auto& [name, value] : candidate.preconditioner.options)
+    text += " -p " + quoted(name + "=" + to_string(value));
+  text += " --solver " + candidate.solver.name;
+  for (const auto& [name, value] : candidate.solver.options)
+    text += " -s " + quoted(name + "=" + to_string(value));
+  return text;
+}
+
+Json try_json(const Candidate& candidate, const std::string& command, const std::string& reason) {
+  return {{"command", command},
+          {"preconditioner", candidate.preconditioner.name},
+          {"options", to_json(candidate.preconditioner.options)},
+          {"solver", candidate.solver.name},
+          {"expected_products", candidate.work()},
+          {"reason", reason}};
+}
+
+/// Is the end of a solve one that another method may do without?
+bool depends_on_method(const SolveResult& result) {
+  switch (result.reason) {
+    case StopReason::max_iters:
+    case StopReason::breakdown_not_spd:
+    case StopReason::breakdown_preconditioner_not_spd:
+    case StopReason::breakdown_rho:
+    case StopReason::breakdown_pivot:
+    case StopReason::breakdown_omega:
+    case StopReason::divergence:
+      return !result.looks_singular;
+    default:
+      return false;
+  }
+}
+
+/// The iterations of a solve over those that it has done, by its mean rate; infinity where it does not end.
+double still_to_come(const SolveResult& result, double target) {
+  if (result.converged) return 1;
+  const double done = std::log(result.true_relative_residual);
+  const bool goes_on = result.reason == StopReason::max_iters && done < 0;
+  return goes_on ? std::max(1.0, std::log(target) / done) : std::numeric_limits<double>::infinity();
+}
+
+/// A candidate as `solve` would take it from the command line; nothing where the other settings exclude it.
+template <class Scalar>
+std::optional<Method<Scalar>> method_by_command(const Settings& settings, const Candidate& candidate) {
+  CommandLine line{.command = "solve", .settings = settings};
+  line.settings.devices = 1;
+  line.settings.precond = candidate.preconditioner.name;
+  line.settings.precond_options = candidate.preconditioner.options;
+  line.settings.solver = candidate.solver.name;
+  line.settings.solver_options = candidate.solver.options;
+  try {
+    return std::move(choose_methods<Scalar>(line).front());
+  } catch (const OptionError&) {
+    return std::nullopt;
+  }
+}
+
+/// The candidates that may follow the method of a solve, the least expected work first. `iterations`: that it
+/// took or would take.
+template <class Scalar>
+std::vector<Candidate> successors(const Settings& settings, const Outcome<Scalar>& outcome,
+                                  std::vector<Candidate> candidates, double iterations) {
+  const MethodFacts& last = outcome.method;
+  const bool is_indefinite = outcome.solve.reason == StopReason::breakdown_not_spd;
+  std::optional<Candidate> like;  // the one of the same preconditioner, whatever the solver
+  for (Candidate& candidate : candidates) {
+    const auto method = method_by_command<Scalar>(settings, candidate);
+    if (!method) candidate.outcome = "the other settings exclude it";
+    if (!method || method->precond_name != last.precond_name ||
+        method->precond_options != last.precond_options)
+      continue;
+    const bool was_tried = method->solver_name == last.solver_name;
+    if (!like || was_tried) like = candidate;
+    if (was_tried || is_indefinite) candidate.outcome = "it was tried";
+  }
+  const bool for_general = is_indefinite || (!outcome.solve.converged && like && !like->needs_spd);
+  for (Candidate& candidate : candidates) {
+    if (for_general) candidate.is_out = candidate.needs_spd;
+    candidate.is_out |= !candidate.outcome.empty();
+    if (like && !is_indefinite) candidate.is_out |= candidate.of_jacobis >= like->of_jacobis;
+  }
+  // As in AutoSolver, half of what experience makes of them.
+  const bool is_jacobi = !like || like->preconditioner.name == "jacobi";
+  return by_expected_work(std::move(candidates),
+                          is_jacobi ? iterations : iterations / (2 * like->of_jacobis));
+}
+
+}  // namespace
+
+Json tries_for(const Settings& settings, const MatrixStatistics& facts, bool is_complex) {
+  Json tries = Json::array();
+  const std::vector<Candidate> candidates =
+      by_expected_work(candidates_for(facts, !is_host_space<Space>, is_complex));
+  for (const Candidate& candidate : candidates) {
+    if (tries.size() == most_tries || candidate.work() > worth_a_try * candidates.front().work()) break;
+    const std::string kind = candidate.needs_spd ? "A is symmetric and its diagonal positive; "
+                             : facts.symmetric_values
+                                 ? "A is symmetric, but not all of its diagonal is positive; "
+                                 : "A is not symmetric; ";
+    tries.push_back(try_json(
+        candidate, command_of(settings, candidate, false),
+        kind + format("the work of about %.0f products with A is expected, %.0f for the setup and %.3g for "
+                      "each of %.0f iterations",
+                      candidate.work(), candidate.setup, candidate.iteration,
+                      std::ceil(candidate.iterations))));
+  }
+  return tries;
+}
+
+template <class Scalar>
+Json better_than(const Context& context, const Problem<Scalar>& problem, const Outcome<Scalar>& outcome) {
+  const SolveResult& result = outcome.solve;
+  const StoppingOptions& stopping = context.settings.stopping;
+  if (result.converged ? result.iterations <= few_iterations : !depends_on_method(result))
+    return Json::array();
+  const double factor =
+      still_to_come(result, std::max(stopping.rtol, problem.norm_b > 0 ? stopping.atol / problem.norm_b : 0));
+  const bool ends = std::isfinite(factor);
+  const auto products = static_cast<double>(result.matrix_products);
+  const std::vector<Candidate> candidates =
+      successors<Scalar>(context.settings, outcome,
+                         candidates_for(statistics<Scalar, Space>(context.space, problem.rows),
+                                        !is_host_space<Space>, is_complex<Scalar>),
+                         static_cast<double>(result.iterations) * (ends ? factor : 1));
+  const auto best = std::find_if(candidates.begin(), candidates.end(), [&](const Candidate& candidate) {
+    return candidate.iterations <= static_cast<double>(stopping.max_iters);
+  });
+  if (best == candidates.end() || (ends && 2 * best->work() > factor * products)) return Json::array();
+  std::string taken = format("this solve took %.0f", products);
+  if (!result.converged)
+    taken += ends ? format(" and would take about %.0f at its rate", factor * products) : " and failed";
+  return Json::array(
+      {try_json(*best, command_of(context.settings, *best, true),
+                format("the work of about %.0f products with A is expected of %s with %s, and ", best->work(),
+                       best->preconditioner.name.c_str(), best->solver.name.c_str()) +
+                    taken)});
+}
+
+void print_tries(const Json& report) {
+  bool is_first = true;
+  for (const Json& entry : report.at("try")) {
+    std::printf("%-15s %s\n", is_first ? "try:" : "", entry.at("command").get<std::string>().c_str());
+    print_line("", entry.at("reason").get<std::string>());
+    is_first = false;
+  }
+}
+
+#define PREKOND_DRIVER_BETTER_THAN(Scalar) \
+  template Json better_than<Scalar>(const Context&, const Problem<Scalar>&, const Outcome<Scalar>&);
+PREKOND_DRIVER_BETTER_THAN(double)
+PREKOND_DRIVER_BETTER_THAN(Complex)
+
+}  // namespace prekond::driver

@@ -1,0 +1,184 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "driver/driver_fixture.hpp"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+namespace prekond::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+/// The commands that `info` and `solve` propose.
+class AdviceTest : public DriverTest {
+ protected:
+  /// Runs a line that begins with "prekond", as a shell reads it.
+  static Result paste(const std::string& line) {
+    EXPECT_TRUE(line.starts_with("prekond ")) << line;
+    const std::string command =
+        "cd '" + file("").string() + "' && '" PREKOND_DRIVER_PATH "'" + line.substr(7) + " >stdout 2>stderr";
+    const int status = std::system(command.c_str());
+    return {WEXITSTATUS(status), read_file(file("stdout")), read_file(file("stderr"))};
+  }
+
+  /// The command at the end of an error; empty where there is none.
+  static std::string command_in(const std::string& error) {
+    const auto begin = error.find("; try: ");
+    return begin == error.npos ? "" : error.substr(begin + 7, error.find('\n', begin) - begin - 7);
+  }
+
+  static void expect_sorted_and_sound(const Json& tries) {
+    EXPECT_GE(tries.size(), 1u);
+    EXPECT_LE(tries.size(), 3u);
+    double work = 0;
+    for (const Json& entry : tries) {
+      EXPECT_GE(entry["expected_products"], work);
+      work = entry["expected_products"];
+      EXPECT_THAT(entry["reason"], HasSubstr("products with A is expected"));
+      EXPECT_EQ(paste(entry["command"]).code, 0) << entry["command"];
+    }
+  }
+};
+
+TEST_F(AdviceTest, InfoEndsWithCommandsThatCanBePasted) {
+  const std::string name = "it's $HOME;a.mtx";
+  ASSERT_EQ(run({"generate", "poisson2d:40", "-o", name}).code, 0);
+  const Json report = report_of({"info", name});
+  expect_sorted_and_sound(report["try"]);
+  const Json& first = report["try"][0];
+  EXPECT_EQ(first["solver"], "cg");
+  EXPECT_THAT(first["reason"], HasSubstr("A is symmetric and its diagonal positive"));
+  const std::vector<std::string> lines = lines_of(run({"info", name}).out);
+  const std::string last = report["try"].back()["command"];
+  const auto shown =
+      std::find(lines.begin(), lines.end(), "try:            " + first["command"].get<std::string>());
+  ASSERT_NE(shown, lines.end());
+  for (auto line = shown; line != lines.end(); ++line)
+    EXPECT_TRUE(line == shown || line->starts_with(std::string(16, ' '))) << *line;
+  EXPECT_NE(std::find_if(shown, lines.end(), [&](const auto& line) { return line.ends_with(last); }),
+            lines.end());
+  EXPECT_EQ(run({"info", name, "--quiet"}).out, "");
+}
+
+TEST_F(AdviceTest, InfoProposesMethodsForTheKindOfTheMatrix) {
+  const Json general = report_of({"info", "--generate", "convection_diffusion3d:8,peclet=40"})["try"];
+  expect_sorted_and_sound(general);
+  for (const Json& entry : general) {
+    EXPECT_NE(entry["solver"], "cg");
+    EXPECT_THAT(entry["command"], HasSubstr("--generate convection_diffusion3d:8,peclet=40 --precond"));
+    EXPECT_THAT(entry["reason"], HasSubstr("A is not symmetric"));
+  }
+  expect_sorted_and_sound(report_of({"info", "--generate", "magnetic3d:6"})["try"]);
+  EXPECT_THAT(report_of({"info", "zero_diagonal.mtx"})["try"], ::testing::IsEmpty()) << "a row of zeros";
+  EXPECT_THAT(report_of({"info", "rectangular.mtx"})["try"], ::testing::IsEmpty());
+  EXPECT_THAT(run({"info", "rectangular.mtx"}).out, Not(HasSubstr("try:")));
+}
+
+// The preconditioner ic0 is exact for a tridiagonal matrix, and without one cg takes an iteration a row.
+TEST_F(AdviceTest, ASlowSolveEndsWithABetterCommand) {
+  ASSERT_EQ(run({"generate", "tridiagonal:1500", "-o", "long chain.mtx"}).code, 0);
+  write("slow.json", R"({"matrix": "long chain.mtx", "x0": "zero", "scale": true, "rtol": 1e-4})");
+  const std::vector<std::string> arguments = {"solve", "--config",    "slow.json", "--precond",
+                                              "none",  "--solver",    "cg",        "--rtol",
+                                              "1e-9",  "--match=auto"};
+  const Json slow = report_of(arguments);
+  ASSERT_GT(slow["solver"]["iterations"], 200);
+  ASSERT_EQ(slow["try"].size(), 1u);
+  const Json& better = slow["try"][0];
+  EXPECT_LE(2 * better["expected_products"].get<double>(), slow["solver"]["matrix_products"]);
+  const std::string command = better["command"];
+  EXPECT_EQ(command,
+            "prekond solve 'long chain.mtx' --x0 zero --rtol 1e-9 --match=auto --scale --report report.json "
+            "--precond ic0 --solver cg");
+  EXPECT_THAT(better["reason"], HasSubstr("products with A is expected of ic0 with cg, and this solve took " +
+                                          slow["solver"]["matrix_products"].dump()));
+  const Result shown = run(arguments);
+  const auto lines = lines_of(shown.out);
+  EXPECT_NE(
+      std::find(lines.begin(), lines.end(),
+                "try:            prekond solve 'long chain.mtx' --x0 zero --rtol 1e-9 --match=auto --scale "
+                "--precond ic0 --solver cg"),
+      lines.end())
+      << shown.out;
+  EXPECT_EQ(paste(command).code, 0);
+  const Json fast = Json::parse(read_file(file("report.json")));
+  EXPECT_LT(fast["solver"]["iterations"], 10);
+  EXPECT_EQ(fast["solver"]["options"]["rtol"], 1e-9);
+  EXPECT_TRUE(fast["try"].empty()) << "it was fast";
+}
+
+TEST_F(AdviceTest, AFailureNamesABetterCommandInPlaceOfMoreIterations) {
+  const std::vector<std::string> arguments = {
+      "solve",    "--generate", "tridiagonal:1500", "--precond", "jacobi",
+      "--solver", "cg",         "--max-iters",      "300",       "-q"};
+  const Result result = run(arguments);
+  EXPECT_EQ(result.code, 4);
+  EXPECT_EQ(lines_of(result.err).size(), 1u);
+  EXPECT_THAT(result.err, Not(HasSubstr("raise --max-iters")));
+  EXPECT_THAT(result.err, HasSubstr("is expected of ic0 with cg, and this solve took 30"));
+  EXPECT_EQ(command_in(result.err),
+            "prekond solve --generate tridiagonal:1500 --max-iters 300 --quiet --precond ic0 --solver cg");
+  EXPECT_EQ(paste(command_in(result.err)).code, 0);
+}
+
+TEST_F(AdviceTest, ThereIsNoneWhereNothingBetterIsExpected) {
+  const auto none = [](std::vector<std::string> arguments, int code) {
+    arguments.insert(arguments.begin(), "solve");
+    EXPECT_TRUE(report_of(arguments, code)["try"].empty()) << ::testing::PrintToString(arguments);
+    const Result result = run(arguments);
+    EXPECT_THAT(result.out + result.err, Not(HasSubstr("try:"))) << ::testing::PrintToString(arguments);
+    return result.err;
+  };
+  none({"--generate", "poisson2d:20", "--precond", "none", "--solver", "cg"}, 0);
+  // No method is expected to converge in so few iterations.
+  EXPECT_THAT(
+      none({"--generate", "poisson2d:60", "--precond", "none", "--solver", "cg", "--max-iters", "2"}, 4),
+      HasSubstr("raise --max-iters"));
+  // Auto has tried them all.
+  EXPECT_THAT(
+      none({"--generate", "poisson2d:60", "--precond", "auto", "--solver", "auto", "--max-iters", "20"}, 4),
+      HasSubstr("raise --max-iters"));
+  // The end is the matrix's: it is singular, and b is not in its range.
+  none({"nilpotent.mtx", "--rhs", "first2.mtx", "--precond", "none", "--solver", "gmres"}, 5);
+}
+
+// A Laplacian less its fifth eigenvalue or so: symmetric with a positive diagonal, and indefinite.
+TEST_F(AdviceTest, AdviceDoesNotGoRoundInCircles) {
+  constexpr int edge = 24, n = edge * edge;
+  std::string entries;
+  int nnz = 0;
+  const auto add = [&](int i, int j, double value) {
+    entries += std::to_string(i + 1) + " " + std::to_string(j + 1) + " " + std::to_string(value) + "\n";
+    ++nnz;
+  };
+  for (int i = 0; i < n; ++i) {
+    add(i, i, 2.7);
+    if (i % edge > 0) add(i, i - 1, -1);
+    if (i >= edge) add(i, i - edge, -1);
+  }
+  write("shifted.mtx", "%%MatrixMarket matrix coordinate real symmetric\n" + std::to_string(n) + " " +
+                           std::to_string(n) + " " + std::to_string(nnz) + "\n" + entries);
+  for (const std::string first :
+       {"--precond amg --solver cg", "--precond jacobi --solver bicgstab", "--precond none --solver gmres"}) {
+    std::string command = "prekond solve shifted.mtx --max-iters 400 " + first;
+    std::vector<std::string> said;
+    while (!command.empty()) {
+      ASSERT_EQ(std::count(said.begin(), said.end(), command), 0) << command;
+      said.push_back(command);
+      ASSERT_LE(said.size(), 8u);
+      const Result result = paste(command);
+      EXPECT_NE(result.code, 2) << command << result.err;
+      command = command_in(result.err);
+      if (result.code == 5 && said.size() == 1 && first == "--precond amg --solver cg") {
+        EXPECT_THAT(command, Not(HasSubstr("--solver cg"))) << "A is not positive definite";
+      }
+    }
+    EXPECT_GT(said.size(), 1u) << first;
+  }
+}
+
+}  // namespace
+}  // namespace prekond::testing
