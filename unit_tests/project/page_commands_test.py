@@ -20,19 +20,20 @@ GENERATED = {"matrix.mtx": "poisson2d:30", "general.mtx": "convection_diffusion3
              "shell.mtx": "elasticity3d:4", "network.mtx": "circuit:20", "hermitian.mtx": "magnetic3d:6"}
 
 
-def grid(side, shift):
+def grid(side, shift=0.0, neumann=False):
     """Entries of the 5-point Laplacian on side^2 nodes, less `shift` on the diagonal."""
     for k in range(side * side):
-        yield k, k, 4 - shift
-        for near in ([k - side, k + side] + [k - 1] * (k % side > 0) + [k + 1] * ((k + 1) % side > 0)):
-            if 0 <= near < side * side:
-                yield k, near, -1
+        near = [k - side] * (k >= side) + [k + side] * (k + side < side * side)
+        near += [k - 1] * (k % side > 0) + [k + 1] * ((k + 1) % side > 0)
+        yield k, k, (len(near) if neumann else 4) - shift
+        for other in near:
+            yield k, other, -1
 
 
 def saddle_point(side):
     """[A, B^T; B, 0] with the Laplacian for A, and B the sums of pairs of nodes."""
     n = side * side
-    yield from grid(side, 0)
+    yield from grid(side)
     for k in range(n // 2):
         for node in (2 * k, 2 * k + 1):
             yield n + k, node, 1
@@ -50,9 +51,10 @@ def make_matrices(program, folder):
     nodes = "\n".join(str((k % 6, k // 6 % 6, k // 36)[d]) for d in range(3) for k in range(180))
     (folder / "coordinates.mtx").write_text(f"%%MatrixMarket matrix array real general\n180 3\n{nodes}\n")
     write(folder / "indefinite.mtx", 400, grid(20, 0.6))
+    write(folder / "singular.mtx", 400, grid(20, neumann=True))
     write(folder / "saddle.mtx", 600, saddle_point(20))
     # No diagonal entry is there: row k is that of node k + 50.
-    write(folder / "weak.mtx", 400, (((row + 350) % 400, column, value + column / 400) for row, column, value in grid(20, 0)))
+    write(folder / "weak.mtx", 400, (((row + 350) % 400, column, value + column / 400) for row, column, value in grid(20)))
 
 
 def commands(text):
