@@ -56,7 +56,8 @@ TEST_F(AutoTest, ChoosesBothAndSaysWhatBecameOfEachCandidate) {
   }
   EXPECT_GE(tried, 1);
   EXPECT_FALSE(read_file(file("x.mtx")).empty());
-  const auto shown = run({"solve", "--generate", "poisson2d:60", "--precond", "AUTO", "--solver", "auto"});
+  const auto shown =
+      run({"solve", "--generate", "poisson2d:60", "--precond", "AUTO", "--solver", "auto", "-v"});
   EXPECT_EQ(shown.code, 0);
   EXPECT_THAT(shown.out, HasSubstr("tried"));
   EXPECT_THAT(shown.out, HasSubstr("not tried"));
