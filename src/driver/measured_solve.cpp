@@ -192,7 +192,6 @@ class Run {
                                         if (!std::exchange(has_begun, true)) set_initial_vector();
                                         return applied();
                                       });
-    chooser.set_listener([this](const std::string& text) { m_context.progress.note(text); });
     m_outcome.history.clear();
     {
       std::optional<Interrupts::Deferred> deferred;

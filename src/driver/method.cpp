@@ -210,14 +210,15 @@ bool is_automatic(const Settings& settings) {
 template <class Scalar>
 Method<Scalar> undecided(const Settings& settings) {
   const bool any_solver = settings.solver == automatic, any_preconditioner = settings.precond == automatic;
-  if (any_preconditioner && !settings.precond_options.empty())
-    settings.refuse("precond",
-                    "-p sets options of one preconditioner, and --precond auto chooses among several: name "
-                    "one with --precond");
-  if (any_solver && !settings.solver_options.empty())
-    settings.refuse("solver",
-                    "-s sets options of one solver, and --solver auto chooses among several: name one with "
-                    "--solver");
+  const auto refuse_options = [&](const OptionMap& options, const std::string& method, const char* flag) {
+    if (options.empty()) return;
+    const std::string& name = options.begin()->first;
+    settings.refuse(method + "_options." + name,
+                    text_of("'", name, "' is an option of one method, and ", flag,
+                            " auto chooses among several: name one with ", flag));
+  };
+  if (any_preconditioner) refuse_options(settings.precond_options, "precond", "--precond");
+  if (any_solver) refuse_options(settings.solver_options, "solver", "--solver");
   if (any_preconditioner && settings.devices != 1)
     settings.refuse("devices",
                     "--devices is for a named preconditioner, not for auto: name one with --precond");

@@ -91,7 +91,7 @@ TEST_F(AdviceTest, ASlowSolveEndsWithABetterCommand) {
   EXPECT_LE(2 * better["expected_products"].get<double>(), slow["solver"]["matrix_products"]);
   const std::string command = better["command"];
   EXPECT_EQ(command,
-            "prekond solve 'long chain.mtx' --x0 zero --rtol 1e-9 --match=auto --scale --report report.json "
+            "prekond solve 'long chain.mtx' --x0 zero --match=auto --scale --rtol 1e-9 --report report.json "
             "--precond ic0 --solver cg");
   EXPECT_THAT(better["reason"], HasSubstr("products with A is expected of ic0 with cg, and this solve took " +
                                           slow["solver"]["matrix_products"].dump()));
@@ -99,7 +99,7 @@ TEST_F(AdviceTest, ASlowSolveEndsWithABetterCommand) {
   const auto lines = lines_of(shown.out);
   EXPECT_NE(
       std::find(lines.begin(), lines.end(),
-                "try:            prekond solve 'long chain.mtx' --x0 zero --rtol 1e-9 --match=auto --scale "
+                "try:            prekond solve 'long chain.mtx' --x0 zero --match=auto --scale --rtol 1e-9 "
                 "--precond ic0 --solver cg"),
       lines.end())
       << shown.out;

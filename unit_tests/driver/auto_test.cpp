@@ -56,7 +56,8 @@ TEST_F(AutoTest, ChoosesBothAndSaysWhatBecameOfEachCandidate) {
   }
   EXPECT_GE(tried, 1);
   EXPECT_FALSE(read_file(file("x.mtx")).empty());
-  const auto shown = run({"solve", "--generate", "poisson2d:60", "--precond", "AUTO", "--solver", "auto"});
+  const auto shown =
+      run({"solve", "--generate", "poisson2d:60", "--precond", "AUTO", "--solver", "auto", "-v"});
   EXPECT_EQ(shown.code, 0);
   EXPECT_THAT(shown.out, HasSubstr("tried"));
   EXPECT_THAT(shown.out, HasSubstr("not tried"));
@@ -129,8 +130,10 @@ TEST_F(AutoTest, RefusesWhatNeedsANamedMethod) {
     EXPECT_EQ(result.code, 2);
     return result.err;
   };
-  EXPECT_THAT(refused({"-p", "level=1"}), HasSubstr("-p sets options of one preconditioner"));
-  EXPECT_THAT(refused({"-s", "restart=10"}), HasSubstr("-s sets options of one solver"));
+  EXPECT_THAT(refused({"-p", "level=1"}),
+              HasSubstr("'level' is an option of one method, and --precond auto"));
+  EXPECT_THAT(refused({"-s", "restart=10"}),
+              HasSubstr("'restart' is an option of one method, and --solver auto"));
   EXPECT_THAT(refused({"--devices", "2"}), HasSubstr("--devices is for a named"));
 }
 

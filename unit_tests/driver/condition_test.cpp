@@ -15,6 +15,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 class ConditionTest : public DriverTest {
  protected:
@@ -58,6 +59,11 @@ TEST_F(ConditionTest, OfAMatrix) {
   const Result printed = run({"info", "--generate", "poisson2d:20", "--condition"});
   EXPECT_THAT(printed.out, HasSubstr("condition"));
   EXPECT_THAT(printed.out, HasSubstr("of A: 178.1; eigenvalues from 0.0446"));
+  EXPECT_THAT(printed.err,
+              StartsWith("prekond: note: --condition makes at most 500 Lanczos steps, one product "
+                         "with A each (about "));
+  EXPECT_THAT(printed.err, HasSubstr("keeps up to 1.6 MB of vectors\n"));
+  EXPECT_EQ(run({"info", "--generate", "poisson2d:20", "--condition", "-q"}).err, "");
   EXPECT_FALSE(report_of({"info", "--generate", "poisson2d:20"}).contains("condition"));
 }
 
@@ -75,8 +81,9 @@ TEST_F(ConditionTest, OfAPreconditionedMatrix) {
   EXPECT_LT(solved["condition"]["condition"].get<double>(), 10);
   EXPECT_EQ(solved["solver"]["converged"], true);
   EXPECT_FALSE(report_of({"solve", "--generate", "poisson2d:20"}).contains("condition"));
-  EXPECT_THAT(run({"solve", "--generate", "poisson2d:20", "--condition", "--precond", "jacobi"}).out,
-              HasSubstr("of M^-1 A: 178.1"));
+  const Result printed = run({"solve", "--generate", "poisson2d:20", "--condition", "--precond", "jacobi"});
+  EXPECT_THAT(printed.out, HasSubstr("of M^-1 A: 178.1"));
+  EXPECT_THAT(printed.err, HasSubstr("one product with A and one application of M^-1 each"));
 }
 
 TEST_F(ConditionTest, OfHermitianIndefiniteAndTinyMatrices) {

@@ -104,9 +104,10 @@ class DriverTest : public ::testing::Test {
     write("unknown_key.json", R"({"generate": "poisson2d:5", "slver": "cg"})");
     write("malformed.json", "{\"generate\": \"poisson2d:5\",\n \"rtol\": }");
     write("bad_type.json", R"({"generate": "poisson2d:5", "rtol": [1]})");
-    write("config.json", R"({"generate": "poisson2d:12", "rhs": "ones", "precond": "adaptive_fsai",)"
-                         R"( "p": {"max_steps": 3, "setup_scalar": "double"}, "rtol": 1e-4,)"
-                         R"( "solver_options": {"single_reduction": true}, "repeat": 2})");
+    write("config.json",
+          R"({"generate": "poisson2d:12", "rhs": "ones", "solver": "cg", "precond": "adaptive_fsai",)"
+          R"( "p": {"max_steps": 3, "setup_scalar": "double"}, "rtol": 1e-4,)"
+          R"( "solver_options": {"single_reduction": true}, "repeat": 2})");
   }
 
   /// Starts the command in the folder, with its output caught in the files "stdout" and "stderr", or its

@@ -55,10 +55,13 @@ const std::vector<ErrorCase> data_errors = {
     {"fewer_entries", {"solve", "fewer_entries.mtx"}, 3, {"fewer_entries.mtx"}},
     {"nan_entry", {"solve", "nan.mtx"}, 3, {"nan.mtx:4"}},
     {"not_square", {"solve", "rectangular.mtx"}, 3, {"rectangular.mtx", "square"}},
-    {"not_symmetric", {"solve", "nonsymmetric.mtx"}, 3, {"nonsymmetric.mtx", "not symmetric"}},
+    {"not_symmetric",
+     {"solve", "nonsymmetric.mtx", "--solver", "cg"},
+     3,
+     {"nonsymmetric.mtx", "not symmetric"}},
     {"zero_diagonal", {"solve", "zero_diagonal.mtx"}, 3, {"diagonal", "row 2"}},
-    {"negative_diagonal", {"solve", "negative_diagonal.mtx"}, 3, {"diagonal", "-3"}},
-    {"missing_diagonal", {"solve", "missing_diagonal.mtx"}, 3, {"diagonal", "missing"}},
+    {"negative_diagonal", {"solve", "negative_diagonal.mtx", "--solver", "cg"}, 3, {"diagonal", "-3"}},
+    {"missing_diagonal", {"solve", "missing_diagonal.mtx", "--solver", "cg"}, 3, {"diagonal", "missing"}},
     {"empty_matrix", {"solve", "empty.mtx"}, 3, {"empty"}},
     {"rhs_length", {"solve", "spd.mtx", "--rhs", "vector3.mtx"}, 3, {"vector3.mtx", "length 2"}},
     {"x0_length", {"solve", "spd.mtx", "--x0", "vector3.mtx"}, 3, {"vector3.mtx", "length 2"}},
@@ -70,7 +73,7 @@ const std::vector<ErrorCase> data_errors = {
     {"generate_folder", {"generate", "poisson2d:3", "-o", "nowhere/a.mtx"}, 3, {"nowhere"}},
     {"info_missing_file", {"info", "missing.mtx"}, 3, {"missing.mtx"}},
     {"not_hermitian",
-     {"solve", "not_hermitian.mtx"},
+     {"solve", "not_hermitian.mtx", "--solver", "cg"},
      3,
      {"not_hermitian.mtx: the matrix is not Hermitian", "0 + 1i"}},
     {"imaginary_diagonal",
@@ -97,7 +100,7 @@ const std::vector<ErrorCase> command_line_errors = {
     {"unknown_flag", {"solve", "spd.mtx", "--max-iter", "3"}, 2, {"--max-iter'", "--max-iters"}},
     {"missing_value", {"solve", "spd.mtx", "--rtol"}, 2, {"--rtol"}},
     {"unknown_solver", {"solve", "spd.mtx", "--solver", "gg"}, 2, {"'gg'", "'cg'"}},
-    {"unknown_solver_option", {"solve", "spd.mtx", "-s", "restart=3"}, 2, {"'restart'"}},
+    {"unknown_solver_option", {"solve", "spd.mtx", "--solver", "cg", "-s", "restart=3"}, 2, {"'restart'"}},
     {"preconditioner_of_a_package",
      {"solve", "spd.mtx", "--precond", "boomeramg"},
      2,
@@ -186,25 +189,26 @@ const std::vector<ErrorCase> command_line_errors = {
      2,
      {"'max_step'", "'max_steps'"}},
     {"nonsymmetric_precond_for_cg",
-     {"solve", "spd.mtx", "--precond", "nonsymmetric_fsai"},
+     {"solve", "spd.mtx", "--solver", "cg", "--precond", "nonsymmetric_fsai"},
      2,
      {"the solver 'cg'", "'nonsymmetric_fsai' is not symmetric", "jacobi, fsai, adaptive_fsai",
       "bicgstab, gmres, fgmres, idr"}},
     {"isai_for_cg",
-     {"solve", "spd.mtx", "--precond", "isai"},
+     {"solve", "spd.mtx", "--solver", "cg", "--precond", "isai"},
      2,
      {"the solver 'cg'", "'isai' with kind=general is not symmetric; ",
       "none, jacobi, fsai, adaptive_fsai, isai with kind=spd,", "bicgstab, gmres, fgmres, idr"}},
     {"triangular_isai_for_cg",
-     {"solve", "missing.mtx", "--precond", "isai", "-p", "kind=lower", "unit_diagonal=true"},
+     {"solve", "missing.mtx", "--solver", "cg", "--precond", "isai", "-p", "kind=lower",
+      "unit_diagonal=true"},
      2,
      {"'isai' with kind=lower is not symmetric"}},
     {"spai_for_cg",
-     {"solve", "spd.mtx", "--precond", "spai"},
+     {"solve", "spd.mtx", "--solver", "cg", "--precond", "spai"},
      2,
      {"'spai' is not symmetric", "isai with kind=spd"}},
     {"variable_for_cg",
-     {"solve", "spd.mtx", "--precond", "amg", "-p", "cycle=k"},
+     {"solve", "spd.mtx", "--solver", "cg", "--precond", "amg", "-p", "cycle=k"},
      2,
      {"'amg' is another operator for another vector with these options", "the solver 'cg'",
       "fgmres, richardson, for symmetric positive definite matrices cg with flexible=true",
@@ -246,22 +250,30 @@ const std::vector<ErrorCase> solve_errors = {
      {"solve", "--generate", "poisson2d:20", "--max-iters", "1", "-q"},
      4,
      {"--max-iters"}},
-    {"indefinite", {"solve", "indefinite.mtx", "--rhs", "random"}, 5, {"breakdown_not_spd"}},
-    {"overflow", {"solve", "huge_values.mtx", "--rhs", "a_ones"}, 5, {"not finite"}},
+    {"indefinite",
+     {"solve", "indefinite.mtx", "--solver", "cg", "--precond", "none", "--rhs", "random"},
+     5,
+     {"breakdown_not_spd"}},
+    {"overflow",
+     {"solve", "huge_values.mtx", "--solver", "cg", "--precond", "none", "--rhs", "a_ones"},
+     5,
+     {"not finite"}},
     {"bicgstab_breakdown",
-     {"solve", "skew.mtx", "--rhs", "ones", "--solver", "bicgstab"},
+     {"solve", "skew.mtx", "--rhs", "ones", "--solver", "bicgstab", "--precond", "none"},
      5,
      {"bicgstab broke down", "breakdown_omega", "gmres"}},
     {"gmres_breakdown",
-     {"solve", "nilpotent.mtx", "--rhs", "first2.mtx", "--solver", "gmres"},
+     {"solve", "nilpotent.mtx", "--rhs", "first2.mtx", "--solver", "gmres", "--precond", "none"},
      5,
      {"breakdown_arnoldi", "singular"}},
     {"idr_max_iters",
-     {"solve", "--generate", "convection_diffusion3d:6", "--solver", "idr", "--max-iters", "3"},
+     {"solve", "--generate", "convection_diffusion3d:6", "--solver", "idr", "--precond", "none",
+      "--max-iters", "3"},
      4,
      {"idr has not converged in 3 iterations"}},
     {"richardson_diverges",
-     {"solve", "--generate", "poisson2d:5", "--solver", "richardson", "--max-iters", "9000"},
+     {"solve", "--generate", "poisson2d:5", "--solver", "richardson", "--precond", "none", "--max-iters",
+      "9000"},
      5,
      {"richardson diverged", "choose --solver gmres"}},
 };
@@ -285,7 +297,7 @@ TEST_F(DriverTest, TruncatedGzip) {
 }
 
 TEST_F(DriverTest, RefusedInputLeavesNoReport) {
-  EXPECT_EQ(run({"solve", "nonsymmetric.mtx", "--report", "none.json"}).code, 3);
+  EXPECT_EQ(run({"solve", "nonsymmetric.mtx", "--solver", "cg", "--report", "none.json"}).code, 3);
   EXPECT_FALSE(fs::exists(file("none.json")));
 }
 
@@ -308,6 +320,25 @@ TEST_F(DriverTest, HelpAndVersion) {
         "--report", "--history", "--solution", "--repeat", "--quiet", "--generate", "--spmv"}) {
     EXPECT_THAT(help, HasSubstr(option));
   }
+}
+
+TEST_F(DriverTest, HelpIsInGroupsAndACommand) {
+  const std::string help = run({"solve", "--help"}).out;
+  std::size_t at = 0;
+  for (const char* part : {"\nProblem:", "--generate ", "--rhs ", "\nMethods:", "--solver ", "--precond ",
+                           "--order ", "-p,", "\nStopping:", "--rtol ", "\nExecution:", "--repeat ",
+                           "\nOutput:", "--report ", "-v,", "\nOther:", "--config "}) {
+    const std::size_t found = help.find(part, at);
+    ASSERT_NE(found, std::string::npos) << part << " in\n" << help;
+    at = found;
+  }
+  EXPECT_THAT(help, Not(HasSubstr("OPTIONS:")));
+  for (const char* command : {"solve", "compare", "info", "batch", "list", "generate"})
+    EXPECT_EQ(run({"help", command}).out, run({command, "--help"}).out) << command;
+  EXPECT_EQ(run({"help"}).out, run({"--help"}).out);
+  const Result slip = run({"help", "solv"});
+  EXPECT_EQ(slip.code, 2);
+  EXPECT_THAT(slip.err, HasSubstr("did you mean 'solve'"));
 }
 
 // ------------------------------------------------------------------------------------------------ names
@@ -480,8 +511,8 @@ TEST_F(DriverTest, ComplexModelProblem) {
   EXPECT_LT(reports[3]["solver"]["iterations"], reports[0]["solver"]["iterations"]);
   const Json generated =
       report_of({"solve", "--generate", "magnetic3d:6", "--precond", "adaptive_fsai", "--history", "h.csv"});
-  const Json read =
-      report_of({"solve", "magnetic.mtx", "--precond", "adaptive_fsai", "-s", "single_reduction=true"});
+  const Json read = report_of({"solve", "magnetic.mtx", "--precond", "adaptive_fsai", "--solver", "cg", "-s",
+                               "single_reduction=true"});
   EXPECT_EQ(generated["solver"]["iterations"], read["solver"]["iterations"]);
   EXPECT_EQ(generated["preconditioner"]["nnz"], read["preconditioner"]["nnz"]);
 }
@@ -702,7 +733,7 @@ TEST_F(DriverTest, FailuresAreReported) {
   EXPECT_EQ(stopped["solver"]["reason"], "max_iters");
   EXPECT_EQ(stopped["solver"]["iterations"], 1);
   EXPECT_EQ(lines_of(read_file(file("h.csv"))).size(), 3u);
-  const Json indefinite = report_of({"solve", "indefinite.mtx", "--rhs", "random"}, 5);
+  const Json indefinite = report_of({"solve", "indefinite.mtx", "--solver", "cg", "--rhs", "random"}, 5);
   EXPECT_EQ(indefinite["solver"]["converged"], false);
   EXPECT_EQ(indefinite["solver"]["reason"], "breakdown_not_spd");
 }
@@ -729,15 +760,79 @@ TEST_F(DriverTest, OutputIsATableOrNothing) {
                                           "--precond", "adaptive_fsai", "--kokkos-num-threads=2"};
   const Result loud = run(solve);
   EXPECT_EQ(loud.err, "");
-  for (const char* part : {"poisson2d:20", "adaptive_fsai", "max_steps=15", "setup", "density", "cg",
-                           "iterations", "rtol", "residual", "total"}) {
+  for (const char* part : {"poisson2d:20", "adaptive_fsai", "setup", "density", "cg", "iterations", "rtol",
+                           "residual", "total"}) {
     EXPECT_THAT(loud.out, HasSubstr(part));
   }
+  EXPECT_THAT(loud.out, StartsWith("ended           converged (rtol) after "));
+  for (const char* detail : {"max_steps=15", "max_iters=10000", "product "})
+    EXPECT_THAT(loud.out, Not(HasSubstr(detail)));
+  for (const char* flag : {"-v", "--verbose"}) {
+    auto verbose = solve;
+    verbose.emplace_back(flag);
+    const Result all = run(verbose);
+    EXPECT_THAT(all.out, StartsWith("ended           converged (rtol) after "));
+    for (const char* detail : {"max_steps=15", "max_iters=10000", "product         by "})
+      EXPECT_THAT(all.out, HasSubstr(detail));
+  }
+  EXPECT_THAT(run({"solve", "--generate", "poisson2d:20", "--max-iters", "1"}).out,
+              StartsWith("ended           NOT CONVERGED (max_iters) after "));
   auto quiet = solve;
   quiet.push_back("--quiet");
   const Result silent = run(quiet);
   EXPECT_EQ(silent.code, 0);
   EXPECT_EQ(silent.out + silent.err, "");
+}
+
+TEST_F(DriverTest, MonitorPrintsResiduals) {
+  const std::vector<std::string> solve = {"solve", "--generate", "poisson2d:20", "--history", "h.csv"};
+  const auto lines_with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), solve.begin(), solve.end());
+    const Result result = run(more);
+    EXPECT_EQ(result.code, 0) << result.err;
+    return lines_of(result.err);
+  };
+  const std::vector<std::string> named = {"--precond", "jacobi", "--solver", "cg"};
+  auto each = named, fifth = named, quiet = named;
+  each.emplace_back("--monitor");
+  fifth.emplace_back("--monitor=5");
+  quiet.insert(quiet.end(), {"--monitor", "-q"});
+  const auto all = lines_with(each), some = lines_with(fifth);
+  const auto history = lines_of(read_file(file("h.csv")));
+  ASSERT_EQ(all.size(), history.size() - 1);
+  EXPECT_EQ(all[0], "prekond: iteration 0, relative residual 1.000000e+00");
+  EXPECT_THAT(all.back(), StartsWith("prekond: iteration " + std::to_string(all.size() - 1) + ", "));
+  ASSERT_EQ(some.size(), (all.size() + 4) / 5);
+  EXPECT_EQ(some[1], all[5]);
+  EXPECT_TRUE(lines_with(named).empty());
+  EXPECT_TRUE(lines_with(quiet).empty());
+  EXPECT_FALSE(lines_with({"--monitor"}).empty()) << "also of methods that are chosen";
+}
+
+TEST_F(DriverTest, ProfileHasKernelsAndMemory) {
+  const std::vector<std::string> solve = {"solve",  "--generate", "poisson2d:60", "--precond",
+                                          "jacobi", "--solver",   "cg",           "--profile"};
+  const Json report = report_of(solve), profile = report["profile"];
+  ASSERT_GE(profile["kernels"].size(), 3u);
+  double before = 1e9;
+  bool has_own = false;
+  for (const Json& kernel : profile["kernels"]) {
+    EXPECT_LE(kernel["seconds"].get<double>(), before);
+    before = kernel["seconds"];
+    EXPECT_GE(kernel["calls"].get<int>(), 1);
+    has_own |= kernel["label"].get<std::string>().starts_with("prekond::") &&
+               kernel["calls"].get<int>() >= report["solver"]["iterations"].get<int>();
+  }
+  EXPECT_TRUE(has_own);
+  std::vector<std::string> steps;
+  for (const Json& step : profile["memory"]) {
+    steps.push_back(step["step"]);
+    EXPECT_GE(step["most_bytes"].get<int>(), 8 * 3600) << step;
+  }
+  EXPECT_THAT(steps, ::testing::Contains("setup of jacobi"));
+  EXPECT_THAT(run(solve).out, AllOf(HasSubstr(" kernels take "), HasSubstr("in the step 'setup of jacobi'"),
+                                    HasSubstr("\nprekond::")));
+  EXPECT_FALSE(report_of({"solve", "spd.mtx"}).contains("profile"));
 }
 
 TEST_F(DriverTest, CommandLineWinsOverConfig) {

@@ -256,7 +256,8 @@ TEST_F(MpiDriverTest, OneReportOnStandardOutput) {
   }
   EXPECT_EQ(matrices, 1);
   ASSERT_GE(result.out.size(), 3u);
-  EXPECT_THAT(result.out[0], HasSubstr("400 rows, 1920 entries"));
+  EXPECT_THAT(result.out[0], StartsWith("ended           converged (rtol) after "));
+  EXPECT_THAT(result.out, Contains(HasSubstr("400 rows, 1920 entries")));
   EXPECT_THAT(result.out, Contains(HasSubstr(", 3 processes")));
   EXPECT_THAT(read_bytes(file("h.csv")), StartsWith("iteration,residual_norm,relative_residual\n0,"));
 }
@@ -423,8 +424,15 @@ TEST_F(MpiDriverTest, PartitionsCutLessAndAreUndoneInTheSolution) {
   EXPECT_LT(4 * cut_by_metis, cut_by_rows);
 }
 
+TEST_F(MpiDriverTest, OneRankMonitors) {
+  const Result result = run(3, "solve --generate poisson2d:20 --precond jacobi --solver cg --monitor=10");
+  ASSERT_GE(result.errors.size(), 2u);
+  EXPECT_EQ(result.errors[0], "prekond: iteration 0, relative residual 1.000000e+00");
+  EXPECT_THAT(result.errors[1], StartsWith("prekond: iteration 10, "));
+}
+
 TEST_F(MpiDriverTest, TheDistributionIsPrinted) {
-  const Result result = run(4, "solve --generate poisson2d:20");
+  const Result result = run(4, "solve --generate poisson2d:20 -v");
   EXPECT_THAT(result.out,
               Contains(HasSubstr("4 ranks, rows: 120 entries cut, 120 vector entries exchanged, 100 to 100 "
                                  "rows a rank, at most")));

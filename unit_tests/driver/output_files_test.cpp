@@ -128,7 +128,7 @@ TEST_F(OutputFilesTest, LinksAndPermissionsStay) {
 TEST_F(OutputFilesTest, StandardOutputIsWrittenIntoOnce) {
   const Result result = run({"solve", "spd.mtx", "--report", "/dev/stdout"});
   ASSERT_EQ(result.code, 0) << result.err;
-  const std::size_t table = result.out.find("matrix          spd.mtx");
+  const std::size_t table = result.out.find("ended           converged");
   ASSERT_NE(table, std::string::npos) << result.out;
   EXPECT_EQ(Json::parse(result.out.substr(0, table))["solver"]["converged"], true);
   EXPECT_THAT(result.out, HasSubstr("total "));
@@ -169,8 +169,8 @@ TEST_F(OutputFilesTest, AFullDiskLeavesTheOldFile) {
   const rlimit small{4096, before.rlim_max};
   setrlimit(RLIMIT_FSIZE, &small);
   const Result generated = run({"generate", "poisson2d:90", "-o", "old.mtx"});
-  const Result solved =
-      run({"solve", "--generate", "poisson2d:90", "-q", "--solution", "old.mtx", "--report", "r.json"});
+  const Result solved = run({"solve", "--generate", "poisson2d:90", "--precond", "none", "--solver", "cg",
+                             "-q", "--solution", "old.mtx", "--report", "r.json"});
   setrlimit(RLIMIT_FSIZE, &before);
   EXPECT_EQ(generated.code, 3);
   EXPECT_THAT(generated.err, HasSubstr("old.mtx: cannot be written"));
@@ -185,12 +185,12 @@ TEST_F(OutputFilesTest, AFailedRunReplacesAnOlderReport) {
   const std::vector<std::pair<std::vector<std::string>, int>> failures = {
       {{"solve", "bad_index.mtx"}, 3},
       {{"solve", "missing.mtx"}, 3},
-      {{"solve", "nonsymmetric.mtx"}, 3},
+      {{"solve", "nonsymmetric.mtx", "--solver", "cg"}, 3},
       {{"solve", "spd.mtx", "--rhs", "vector3.mtx"}, 3},
       {{"solve", "spd.mtx", "--precond", "jacoby"}, 2},
-      {{"solve", "spd.mtx", "--precond", "isai"}, 2},
+      {{"solve", "spd.mtx", "--solver", "cg", "--precond", "isai"}, 2},
       {{"solve", "spd.mtx", "--kokkos-num-threads=0"}, 2},
-      {{"solve", "indefinite.mtx", "--rhs", "random"}, 5},
+      {{"solve", "indefinite.mtx", "--solver", "cg", "--rhs", "random"}, 5},
   };
   ASSERT_EQ(run({"solve", "spd.mtx", "--report", "older.json", "--solution", "older.mtx"}).code, 0);
   const std::string older = read_file(file("older.json")), solution = read_file(file("older.mtx"));

@@ -33,9 +33,12 @@ class FailingAllocations {
     state() = {};
     namespace Tools = Kokkos::Tools::Experimental;
     Tools::set_allocate_data_callback(
-        [](Kokkos_Profiling_SpaceHandle, const char* label, const void* at, std::uint64_t bytes) {
+        [](Kokkos_Profiling_SpaceHandle space, const char* label, const void* at, std::uint64_t bytes) {
           if (std::strncmp(label, "Kokkos::", 8) == 0) return;  // its own, of an instance
-          if (state().count++ == state().failing) throw Failure();
+          if (state().count++ == state().failing) {
+            give_back<Kokkos::HostSpace, Kokkos::DefaultExecutionSpace::memory_space>(space, at, bytes);
+            throw Failure();
+          }
           state().in_use[at] = bytes;
         });
     Tools::set_deallocate_data_callback([](Kokkos_Profiling_SpaceHandle, const char*, const void* at,
@@ -58,6 +61,17 @@ class FailingAllocations {
   }
 
  private:
+  /// Kokkos tells of memory that it has already, and keeps no record of it where this throws.
+  template <class... MemorySpaces>
+  static void give_back(const Kokkos_Profiling_SpaceHandle& space, const void* at, std::uint64_t bytes) {
+    const auto frees = [&](const auto& memory) {
+      const bool is_there = std::strcmp(space.name, memory.name()) == 0;
+      if (is_there) memory.deallocate(const_cast<void*>(at), bytes);
+      return is_there;
+    };
+    (frees(MemorySpaces()) || ...);
+  }
+
   struct State {
     std::int64_t count = 0, failing = -1;
     std::map<const void*, std::uint64_t> in_use;

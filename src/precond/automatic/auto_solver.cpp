@@ -222,7 +222,14 @@ SolveResult AutoSolver<Scalar, Space>::attempt(const Space& space, const Operato
     if (monitor) monitor(done + iteration, norm);
     attempt.see(iteration, norm);
   };
-  const SolveResult result = solver->solve(space, a, preconditioner, b, x, attempt.stopping, see, reducer);
+  SolveResult result;
+  try {
+    result = solver->solve(space, a, preconditioner, b, x, attempt.stopping, see, reducer);
+  } catch (const InputError& error) {  // the solver does not take the preconditioner
+    candidate.outcome = error.what();
+    candidate.is_out = true;
+    return result;
+  }
   if (attempt.was_left && !result.converged) return result;
   candidate.outcome = (result.converged ? "solved in " : "ended by " + to_string(result.reason) + " after ") +
                       std::to_string(result.iterations) + " iterations";
@@ -240,6 +247,9 @@ SolveResult AutoSolver<Scalar, Space>::solve(const Space& space, const Operator<
                                              VectorView<const Scalar, Space> b, VectorView<Scalar, Space> x,
                                              const StoppingOptions& stopping, const Monitor& monitor,
                                              const Reducer<Scalar, Space>& reducer) {
+  if (b.extent(0) != x.extent(0) || static_cast<std::int64_t>(x.extent(0)) != a.num_rows())
+    throw InputError("AutoSolver: b has " + std::to_string(b.extent(0)) + " rows, x " +
+                     std::to_string(x.extent(0)) + ", and the matrix " + std::to_string(a.num_rows()));
   const double norm_b = norm<Scalar, Space>(space, b, reducer).value();
   SolveResult result;
   int blaming = 0;  // attempts whose end is the system's fault; one may be mistaken
