@@ -171,9 +171,8 @@ Json better_than(const Context& context, const Problem<Scalar>& problem, const O
     taken += ends ? format(" and would take about %.0f at its rate", factor * products) : " and failed";
   return Json::array(
       {try_json(*best, command_of(context.settings, *best, true),
-                format("the work of about %.0f products with A is expected of %s with %s, and ", best->work(),
-                       best->preconditioner.name.c_str(), best->solver.name.c_str()) +
-                    taken)});
+                format("the work of about %.0f products with A is expected of ", best->work()) +
+                    to_string(*best) + ", and " + taken)});
 }
 
 void print_tries(const Json& report) {
