@@ -16,7 +16,6 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
-#include <new>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -143,8 +142,6 @@ std::string Automatic<Scalar, Space>::choose(const Space& space, const matrix_so
       return reason;
     } catch (const InputError& error) {
       next->outcome = error.what();
-    } catch (const std::bad_alloc&) {
-      next->outcome = "its setup needs more memory than there is";
     }
     next->is_out = true;
     failures += (failures.empty() ? "" : "; ") + next->preconditioner.name + ": " + next->outcome;
