@@ -48,14 +48,19 @@ std::optional<double> iterations_with_jacobi(const Space& space, const CsrView<S
   preconditioner->numeric(space, a);
   const auto b = allocate<Vector<Scalar, Space>>(space, "prekond::auto::b", a.num_rows);
   const auto x = allocate<Vector<Scalar, Space>>(space, "prekond::auto::x", a.num_rows);
+  Kokkos::deep_copy(space, x, Scalar(0));
   krylov::fill_random<Scalar, Space>(space, b, RowNumbers<Space>{a.num_rows}, 1);
   std::vector<double> norms;
   StoppingOptions stopping;
   stopping.rtol = target;
   stopping.max_iters = steps;
-  const SolveResult result = create_solver<Scalar, Space>(jacobi.solver.name, jacobi.solver.options)
-                                 ->solve(space, CsrOperator<Scalar, Space>(a), preconditioner.get(), b, x,
-                                         stopping, [&](std::int64_t, double norm) { norms.push_back(norm); });
+  const SolveResult result =
+      create_solver<Scalar, Space>(jacobi.solver.name, jacobi.solver.options)
+          ->solve(space, CsrOperator<Scalar, Space>(a), preconditioner.get(), b, x, stopping,
+                  [&](std::int64_t iteration, double norm_r) {
+                    norms.resize(static_cast<std::size_t>(iteration) + 1, norm_r);
+                    norms.back() = norm_r;  // a solver that starts again passes an iteration once more
+                  });
   if (result.reason == StopReason::breakdown_not_spd) return std::nullopt;
   const auto done = static_cast<double>(result.iterations);
   if (result.converged) return done;
