@@ -64,8 +64,9 @@ TEST_F(CompletionTest, EveryOptionOfTheHelpIsOffered) {
     const auto words = offered({"prekond", command, "--"});
     std::istringstream help(run({command, "--help"}).out);
     for (std::string word; help >> word;)
-      if (word.starts_with("--") && word.find_first_of("[]{}',.:;") == word.npos)
+      if (word.starts_with("--") && word.find_first_of("[]{}',.:;") == word.npos) {
         EXPECT_THAT(words, Contains(word)) << command;
+      }
   }
 }
 

@@ -262,7 +262,7 @@ TEST_F(ConfigTest, ConfigPrintsAllSettingsAndWhereTheyAreFrom) {
   EXPECT_FALSE(config.contains("budget")) << "that is for auto";
   const Json& origins = config["origins"];
   EXPECT_EQ(origins["generate"], "some.json:1:2");
-  EXPECT_EQ(origins["precond_options.max_steps"], "some.json:2:33");
+  EXPECT_EQ(origins["precond_options.max_steps"], "some.json:2:36");
   EXPECT_EQ(origins["precond_options.step_size"], "default");
   EXPECT_EQ(origins["solver_options.restart"], "command line");
   EXPECT_EQ(origins["rtol"], "command line");

@@ -92,7 +92,7 @@ const std::vector<ErrorCase> data_errors = {
 
 const std::vector<ErrorCase> command_line_errors = {
     {"no_command", {}, 2, {"--help"}},
-    {"no_command_but_a_flag", {"--rtol", "1"}, 2, {"solve, compare"}},
+    {"no_command_but_a_flag", {"--rtol", "1"}, 2, {"solve, config, compare"}},
     {"unknown_command", {"solv"}, 2, {"'solv'", "'solve'"}},
     {"no_matrix", {"solve"}, 2, {"MATRIX", "--generate"}},
     {"two_matrices", {"solve", "spd.mtx", "--generate", "poisson2d:3"}, 2, {"leave one out"}},
