@@ -68,13 +68,13 @@ Residuals residuals_of_textbook(const HostMatrix<double>& a, BatchedPrecondition
   return reference_bicgstab(a, b, m, tolerance / norm(b), most_iterations).history;
 }
 
-/// Here ||r|| stagnates near 1e-10, and rounding decides when it gets there.
+/// Here ||r|| stagnates near 1e-10, and rounding decides when it gets there. ParILU
+/// ends with the beam's LU: one iteration takes the textbook's ||r|| to 3e-22, but ||b - A x|| to 3e-10, from
+/// where the batch goes on.
 const std::set<std::pair<std::string, BatchedPreconditioner>> rounding_decides = {
-    {"494_bus", BatchedPreconditioner::isai},
-    {"poisson2d_jumps", BatchedPreconditioner::none},
-    {"beam", BatchedPreconditioner::none},
-    {"beam", BatchedPreconditioner::jacobi},
-    {"beam", BatchedPreconditioner::isai}};
+    {"494_bus", BatchedPreconditioner::isai}, {"poisson2d_jumps", BatchedPreconditioner::none},
+    {"beam", BatchedPreconditioner::none},    {"beam", BatchedPreconditioner::jacobi},
+    {"beam", BatchedPreconditioner::par_ilu}, {"beam", BatchedPreconditioner::isai}};
 
 /// The first residuals are the textbook's. Later ones drift apart with the condition number, by the order of
 /// sums: where the textbook takes at most 30 iterations the batch takes as many, give or take 2 and 15 per
