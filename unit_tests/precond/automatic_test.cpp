@@ -14,6 +14,8 @@
 #include <prekond/precond/automatic.hpp>
 #include <prekond/precond/registry.hpp>
 
+#include <cstring>
+
 namespace prekond::testing {
 namespace {
 
@@ -64,6 +66,25 @@ TYPED_TEST(AutomaticTest, ADefiniteMatrixGetsASymmetricPreconditionerForCg) {
   ASSERT_FALSE(m.report().notes.empty());
   EXPECT_THAT(m.report().notes.front(), HasSubstr("auto takes " + m.inner().name()));
   EXPECT_GT(m.report().nnz, 0);
+}
+
+/// Fills memory that Kokkos allocates for a host.
+void fill_new_memory(Kokkos_Profiling_SpaceHandle, const char* label, const void* at, std::uint64_t bytes) {
+  if (std::strncmp(label, "prekond::", 9) == 0) std::memset(const_cast<void*>(at), 0x41, bytes);
+}
+
+TYPED_TEST(AutomaticTest, WhatStoodInItsMemoryDecidesNothing) {
+  if (!is_host_space<TypeParam>) GTEST_SKIP() << "a tool of a host writes into the memory";
+  const auto reason = [a = this->problem("poisson2d:60")] {
+    Automatic<double, TypeParam> m;
+    m.numeric(TypeParam(), a);
+    return m.report().notes.front();
+  };
+  const std::string expected = reason();
+  EXPECT_THAT(expected, HasSubstr("Jacobi would take"));
+  Kokkos::Tools::Experimental::set_allocate_data_callback(fill_new_memory);
+  EXPECT_EQ(reason(), expected);
+  Kokkos::Tools::Experimental::set_allocate_data_callback(nullptr);
 }
 
 TYPED_TEST(AutomaticTest, AGeneralMatrixGetsOneForGmres) {
