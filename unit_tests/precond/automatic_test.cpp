@@ -29,6 +29,14 @@ class AutomaticTest : public ::testing::Test {
 
   static Matrix problem(const std::string& name) { return generate<double, Space>(Space(), name); }
 
+  /// Jacobi takes a few iterations.
+  static Matrix dominant() {
+    HostMatrix<double> a = to_host(problem("poisson2d:40"));
+    for (double& value : a.values)
+      if (value > 0) value = 40;
+    return to_device<Space>(a);
+  }
+
   static AutomaticOptions with(double budget, std::int64_t solves = 1) {
     AutomaticOptions options;
     options.budget = budget;
@@ -75,7 +83,7 @@ void fill_new_memory(Kokkos_Profiling_SpaceHandle, const char* label, const void
 
 TYPED_TEST(AutomaticTest, WhatStoodInItsMemoryDecidesNothing) {
   if (!is_host_space<TypeParam>) GTEST_SKIP() << "a tool of a host writes into the memory";
-  const auto reason = [a = this->problem("poisson2d:60")] {
+  const auto reason = [a = this->dominant()] {
     Automatic<double, TypeParam> m;
     m.numeric(TypeParam(), a);
     return m.report().notes.front();
@@ -102,10 +110,7 @@ TYPED_TEST(AutomaticTest, AGeneralMatrixGetsOneForGmres) {
 // Jacobi takes a dozen iterations for the first; for the second hundreds, which the trial tells.
 TYPED_TEST(AutomaticTest, TheTrialTellsHowHardASystemIs) {
   Automatic<double, TypeParam> easy, hard, untried(this->with(0));
-  HostMatrix<double> dominant = to_host(this->problem("poisson2d:40"));
-  for (double& value : dominant.values)
-    if (value > 0) value = 40;
-  easy.numeric(TypeParam(), to_device<TypeParam>(dominant));
+  easy.numeric(TypeParam(), this->dominant());
   EXPECT_EQ(easy.inner().name(), "jacobi");
   EXPECT_THAT(easy.report().notes.front(), HasSubstr("Jacobi would take about"));
   const auto a = this->problem("anisotropic2d:200,epsilon=0.001");
