@@ -3,9 +3,7 @@
 #include "advice.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
-#include <cstring>
 
 #include "report.hpp"
 
@@ -17,17 +15,6 @@ constexpr std::size_t most_tries = 3;
 constexpr double worth_a_try = 2;
 /// A solve that converges in as many iterations is left in peace.
 constexpr std::int64_t few_iterations = 200;
-
-/// A word of a command, as a shell reads it.
-std::string quoted(const std::string& word) {
-  const auto is_plain = [](unsigned char c) {
-    return c < 128 && (std::isalnum(c) != 0 || std::strchr("_./:,=+@%-", c) != nullptr);
-  };
-  if (!word.empty() && std::all_of(word.begin(), word.end(), is_plain)) return word;
-  std::string text;
-  for (const char c : word) text += c == '\'' ? "'\\''" : std::string(1, c);
-  return "'" + text + "'";
-}
 
 /// A setting as an argument; nothing for a flag that is off.
 std::string argument_of(const SettingKey& key, const std::string& value) {
@@ -184,9 +171,8 @@ Json better_than(const Context& context, const Problem<Scalar>& problem, const O
     taken += ends ? format(" and would take about %.0f at its rate", factor * products) : " and failed";
   return Json::array(
       {try_json(*best, command_of(context.settings, *best, true),
-                format("the work of about %.0f products with A is expected of %s with %s, and ", best->work(),
-                       best->preconditioner.name.c_str(), best->solver.name.c_str()) +
-                    taken)});
+                format("the work of about %.0f products with A is expected of ", best->work()) +
+                    to_string(*best) + ", and " + taken)});
 }
 
 void print_tries(const Json& report) {

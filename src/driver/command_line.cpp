@@ -8,6 +8,7 @@
 #include <cctype>
 #include <map>
 
+#include "completion.hpp"
 #include "config_file.hpp"
 #include "kokkos_flags.hpp"
 #include "kokkos_session.hpp"
@@ -46,12 +47,6 @@ std::vector<std::string> spread_pairs(const std::vector<std::string>& arguments)
   return spread;
 }
 
-std::string option_name(const std::string& key) {
-  std::string name = key;
-  std::replace(name.begin(), name.end(), '_', '-');
-  return "--" + name;
-}
-
 const char* const exit_codes =
     "Exit code: 0 converged or done, 2 command line or configuration, 3 input data or a file that cannot be "
     "written, 4 not converged in --max-iters, 5 ended otherwise without convergence, 1 anything else, 128 + "
@@ -63,10 +58,14 @@ class Parser {
   Parser() : m_app("Sparse preconditioners and Krylov solvers on Kokkos.", "prekond") {
     m_app.require_subcommand(1);
     m_app.set_version_flag("--version", [] { return version_text(); });
-    m_app.footer(std::string("Flags of Kokkos, such as --kokkos-num-threads=2, may stand anywhere.\n") +
+    m_app.footer(std::string("'prekond help COMMAND' has the options of a command.\nFlags of Kokkos, such as "
+                             "--kokkos-num-threads=2, may stand anywhere.\n") +
                  exit_codes);
     add_settings("solve", "Solve A x = b.",
                  "prekond solve matrix.mtx.gz --precond adaptive_fsai -p max_steps=20");
+    add_settings("config",
+                 "Print all settings of a solve that are in force, and the origin of each, for --config.",
+                 "prekond config matrix.mtx.gz --precond amg > amg.json");
     add_settings("compare", "Solve with several preconditioners, one row of a table each.",
                  "prekond compare --generate poisson3d:40 --precond none,jacobi,adaptive_fsai");
     add_settings("info",
@@ -76,6 +75,14 @@ class Parser {
                  "prekond batch --generate stencil3:64,batch=20000 --solver cg");
     add_list();
     add_generate();
+    add_plot();
+    m_app
+        .add_subcommand("completion",
+                        "Print a script that completes commands, options and methods in a shell.")
+        ->add_option("SHELL", m_shell, "bash or zsh, as in: source <(prekond completion bash)")
+        ->option_text("bash|zsh")
+        ->required();
+    m_app.add_subcommand("man", "Print the manual page, as in: prekond man > prekond.1; man ./prekond.1");
   }
 
   CommandLine parse(const std::vector<std::string>& arguments) {
@@ -90,7 +97,12 @@ class Parser {
       m_result.command = "kokkos-help";
       return m_result;
     }
+    const bool asks_for_help = !reversed.empty() && reversed.front() == "help";
+    if (asks_for_help) reversed.erase(reversed.begin());
     if (!reversed.empty()) m_first = reversed.front();
+    if (asks_for_help && !reversed.empty() && m_app.get_subcommand_no_throw(m_first) == nullptr)
+      throw OptionError(explain_no_command() + "see 'prekond --help'");
+    if (asks_for_help) reversed.emplace_back("--help");
     std::reverse(reversed.begin(), reversed.end());
     try {
       m_app.parse(reversed);
@@ -106,32 +118,34 @@ class Parser {
   }
 
  private:
-  void add_settings(const std::string& command, const std::string& summary, const std::string& example) {
-    CLI::App* sub = m_app.add_subcommand(command, summary);
-    for (const auto& key : setting_keys(command)) {
-      const auto keep = [this, name = key.name](const std::string& value) { m_written[name] = {value}; };
-      if (key.placeholder.empty()) {
-        sub->add_flag_callback(
-            key.name == "quiet" ? "-q,--quiet" : option_name(key.name),
-            [this, name = key.name] { m_written[name] = {true}; }, key.doc);
-      } else if (!key.bare.empty()) {
-        sub->add_flag(option_name(key.name) + "{" + key.bare + "}", m_flag_value, key.doc)
-            ->each(keep)
-            ->option_text(key.placeholder);
-      } else if (key.name == "matrix") {
-        sub->add_option_function<std::string>("MATRIX", keep, key.doc)->option_text(key.placeholder);
-      } else {
-        sub->add_option_function<std::string>(option_name(key.name), keep, key.doc)
-            ->option_text(key.placeholder);
-      }
-    }
+  void add_settings(const std::string& name, const std::string& summary, const std::string& example) {
+    CLI::App* sub = m_app.add_subcommand(name, summary);
+    const std::string command = settings_of(name);
+    for (const auto& key : setting_keys(command)) add_setting(sub, key)->group(key.group);
     if (takes_solver_options(command)) {
       add_pairs(sub, "-s", "solver", "options of the solver");
       sub->add_option("--config", m_config, "a JSON file of the same keys; the command line wins")
-          ->option_text("FILE.json");
+          ->option_text("FILE.json")
+          ->group("Other");
     }
     if (takes_precond_options(command)) add_pairs(sub, "-p", "precond", "options of the preconditioner");
+    sub->set_help_flag("-h,--help", "this text")->group("Other");  // the last of the groups
     sub->footer("Example: " + example + "\n" + exit_codes);
+  }
+
+  CLI::Option* add_setting(CLI::App* sub, const SettingKey& key) {
+    const auto keep = [this, name = key.name](const std::string& value) { m_written[name] = {value}; };
+    if (key.placeholder.empty()) {
+      const bool is_short = key.name == "quiet" || key.name == "verbose";
+      return sub->add_flag_callback(
+          (is_short ? "-" + key.name.substr(0, 1) + "," : "") + option_name(key.name),
+          [this, name = key.name] { m_written[name] = {true}; }, key.doc);
+    }
+    const std::string name = key.name == "matrix" ? "MATRIX" : option_name(key.name);
+    CLI::Option* const option =
+        key.bare.empty() ? sub->add_option_function<std::string>(name, keep, key.doc)
+                         : sub->add_flag(name + "{" + key.bare + "}", m_flag_value, key.doc)->each(keep);
+    return option->option_text(key.placeholder);
   }
 
   void add_pairs(CLI::App* sub, const std::string& flag, const std::string& method, const std::string& doc) {
@@ -142,7 +156,8 @@ class Parser {
     };
     sub->add_option_function<std::vector<std::string>>(flag + ",--" + method + "-options", keep, doc)
         ->allow_extra_args(false)
-        ->option_text("key=value ...");
+        ->option_text("key=value ...")
+        ->group("Methods");
   }
 
   void add_list() {
@@ -168,6 +183,18 @@ class Parser {
     sub->footer("Example: prekond generate elasticity3d:20,contrast=100 -o elasticity.mtx.gz");
   }
 
+  void add_plot() {
+    CLI::App* sub = m_app.add_subcommand(
+        "plot", "Draw residuals of histories, and seconds and levels of reports, with Python's matplotlib.");
+    sub->add_option("FILES", m_result.files, "histories and tables in CSV, reports of solve and of compare")
+        ->option_text("HISTORY.csv|TABLE.csv|REPORT.json ...")
+        ->required();
+    sub->add_option("-o,--output", m_result.output, "the picture, in the format that its name ends with")
+        ->option_text("FILE.{svg,pdf,png}")
+        ->required();
+    sub->footer("Example: prekond plot jacobi.csv amg.csv compare.json -o picture.svg");
+  }
+
   std::string command() const {
     const auto chosen = m_app.get_subcommands();
     return chosen.empty() ? std::string() : chosen.front()->get_name();
@@ -175,17 +202,26 @@ class Parser {
 
   void finish() {
     m_result.command = command();
-    if (m_result.command == "list" || m_result.command == "generate") return;
-    if (!m_config.empty())
-      m_written = laid_over(m_written, read_config(m_config, m_result.command), m_result.command);
-    m_result.settings = to_settings(m_written, m_result.command);
+    if (m_result.command == "completion") m_result.text = completion_script(m_app, m_shell);
+    if (m_result.command == "man") m_result.text = manual_page(m_app);
+    if (!m_result.text.empty()) m_result.command.clear();
+    if (m_result.command.empty() || m_result.command == "list" || m_result.command == "generate" ||
+        m_result.command == "plot")
+      return;
+    const std::string kind = settings_of(m_result.command);
+    if (!m_config.empty()) m_written = laid_over(m_written, read_config(m_config, kind), kind);
+    m_result.settings = to_settings(m_written, kind);
     m_result.settings.config = m_config;
   }
 
   std::string explain_no_command() const {
-    const std::vector<std::string> commands = {"solve", "compare", "info", "batch", "list", "generate"};
-    if (m_first.empty() || m_first.starts_with("-"))
-      return "a command comes first: solve, compare, info, batch, list or generate; ";
+    std::vector<std::string> commands;
+    std::string all;
+    for (const CLI::App* sub : m_app.get_subcommands({})) {
+      commands.push_back(sub->get_name());
+      all += (all.empty() ? "" : ", ") + commands.back();
+    }
+    if (m_first.empty() || m_first.starts_with("-")) return "a command comes first, one of " + all + "; ";
     return "there is no command '" + m_first + "'" + did_you_mean(m_first, commands) + " ";
   }
 
@@ -215,6 +251,7 @@ class Parser {
   CommandLine m_result;
   RawSettings m_written;
   std::string m_config;
+  std::string m_shell;       ///< of completion
   std::string m_flag_value;  ///< where the value of a flag goes that may have one
   std::string m_first;       ///< the argument that should be a command
 };

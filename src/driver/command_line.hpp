@@ -9,7 +9,8 @@
 namespace prekond::driver {
 
 struct CommandLine {
-  std::string command;  ///< "solve", ..., or "kokkos-help"; empty where `text` answers
+  std::string command;  ///< "solve", "config" (with the settings of solve), ..., or "kokkos-help"; empty
+                        ///< where `text` answers
   std::string text;     ///< the text of --help or --version
 
   Settings settings;  ///< of solve, compare, info and batch; `generate` and `quiet` also of generate
@@ -17,7 +18,8 @@ struct CommandLine {
   std::string kind;  ///< list: "preconditioners", "solvers", "generators" or empty, all of them
   std::string name;  ///< list: one of them, or empty
 
-  std::string output;  ///< generate: the file
+  std::string output;              ///< generate and plot: the file
+  std::vector<std::string> files;  ///< plot: histories, reports and tables
 
   std::vector<std::string> kokkos;  ///< Kokkos's own flags, unchecked
 };

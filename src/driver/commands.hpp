@@ -14,7 +14,11 @@ void solve_command(const CommandLine& line, const Processes& processes, OutputFi
 void compare_command(const CommandLine& line, const Processes& processes, OutputFiles& files);
 void info_command(const CommandLine& line, const Processes& processes, OutputFiles& files);
 void batch_command(const CommandLine& line, const Processes& processes, OutputFiles& files);
+/// Prints all settings of a solve that are in force, and the origin of each, as a config file.
+void config_command(const CommandLine& line);
 void list_command(const CommandLine& line);
+/// Draws histories, reports and tables by python3 with matplotlib. \throws Failure where that fails
+void plot_command(const CommandLine& line);
 void generate_command(const CommandLine& line, const Processes& processes);
 
 }  // namespace prekond::driver

@@ -60,6 +60,26 @@ std::string definiteness_of(const LanczosResult& found) {
   return found.largest.value < -found.rounding ? "negative definite" : "singular";
 }
 
+/// Tells before the work how much it may be, with the time of a few steps.
+template <class Scalar>
+void announce(const Context& context, const Operator<Scalar, Space>& a,
+              const Preconditioner<Scalar, Space>* m, const Reducer<Scalar, Space>& reducer, bool is_full,
+              double most_rows) {
+  if (context.settings.quiet) return;
+  LanczosOptions options;
+  options.steps = 5;
+  Kokkos::fence("prekond::driver::condition");
+  const Kokkos::Timer timer;
+  lanczos<Scalar, Space>(context.space, a, m, options, reducer);
+  const double seconds = timer.seconds() / options.steps;
+  const double vectors = is_full ? (m ? 2 : 1) * most_steps : m ? 6 : 4;
+  context.progress.note(text_of(
+      "--condition makes at most ", most_steps, " Lanczos steps, one product with A",
+      m ? " and one application of M^-1" : "", " each (about ", seconds_text(seconds), "), and keeps up to ",
+      bytes_text(static_cast<std::int64_t>(vectors * most_rows * sizeof(Scalar))), " of vectors",
+      m ? "; as many steps follow with A by itself where M^-1 A looks singular" : ""));
+}
+
 }  // namespace
 
 template <class Scalar>
@@ -71,6 +91,7 @@ Json measure_condition(const Context& context, const Operator<Scalar, Space>& a,
   options.steps = most_steps;
   options.tolerance = tolerance;
   options.reorthogonalization = is_full ? Reorthogonalization::full : Reorthogonalization::local;
+  announce<Scalar>(context, a, m, reducer, is_full, most_rows);
   Kokkos::fence("prekond::driver::condition");
   const Kokkos::Timer timer;
   const LanczosResult found = lanczos<Scalar, Space>(context.space, a, m, options, reducer);

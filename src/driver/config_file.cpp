@@ -211,8 +211,10 @@ class ConfigReader {
     for (const auto& setting : setting_keys(m_command)) known.push_back(setting.name);
     if (takes_solver_options(m_command)) known.push_back("solver_options");
     if (takes_precond_options(m_command)) known.push_back("precond_options");
+    known.push_back("origins");  // that `prekond config` prints
     const std::string* const found = find_name(member.key, known);
     const std::string key = found ? *found : member.key;
+    if (key == "origins") return;
     if (takes_solver_options(m_command) && (key == "solver_options" || key == "s")) {
       add_options(member, member.key, "solver_options.", "");
     } else if (takes_precond_options(m_command) && (key == "precond_options" || key == "p")) {

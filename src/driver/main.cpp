@@ -33,10 +33,14 @@ void do_command(const CommandLine& line, const Processes& processes, OutputFiles
   if (line.command == "info") return info_command(line, processes, files);
   if (line.command == "batch") return batch_command(line, processes, files);
   processes.on_root([&] {
-    if (line.command == "list")
+    if (line.command == "config")
+      config_command(line);
+    else if (line.command == "list")
       list_command(line);
     else if (line.command == "generate")
       generate_command(line, processes);
+    else if (line.command == "plot")
+      plot_command(line);
     else if (line.command == "kokkos-help")
       print_kokkos_help();
     else

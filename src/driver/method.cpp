@@ -357,7 +357,9 @@ MethodNeeds needs_of(const std::vector<Method<Scalar>>& methods) {
   const auto needs_spd = [](const auto& method) { return method.needs_spd(); };
   MethodNeeds needs;
   // Until it is known whether the method needs a positive definite matrix, --match=auto leaves A as it is.
-  const auto may_need_spd = [&](const auto& method) { return needs_spd(method) || method.is_automatic; };
+  const auto may_need_spd = [&](const auto& method) {
+    return needs_spd(method) || method.precond_name == automatic;
+  };
   if (std::any_of(methods.begin(), methods.end(), may_need_spd)) needs.check = SpdCheck::report;
   const auto must = [&](const auto& method) { return needs_spd(method) || !method.refusal.empty(); };
   if (std::all_of(methods.begin(), methods.end(), must)) needs.check = SpdCheck::require;

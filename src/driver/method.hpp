@@ -105,6 +105,7 @@ void with_methods(const CommandLine& line, const Processes& processes, const Wor
     check_devices(devices.get(), methods);
   });
   Progress progress(!settings.quiet && processes.is_root());
+  progress.monitor(settings.monitor);
   const Context context{settings, processes, progress, devices.get()};
   MatrixInput input;
   processes.on_root([&] { input = open_matrix(settings); });

@@ -66,7 +66,7 @@ void check(const Settings& settings) {
 
 OutputFiles::OutputFiles(const CommandLine& line, const Processes& processes) : m_line(line) {
   processes.on_root([&] { check(line.settings); });
-  m_older = status_of(line.settings.report);
+  if (line.command != "config") m_older = status_of(line.settings.report);
   if (m_older && !S_ISREG(m_older->st_mode)) m_older.reset();
   Interrupts::on_interrupt([this](const Failure& failure) { replace_report(failure); });
 }

@@ -62,15 +62,21 @@ void Progress::phase(const std::string& text) {
 }
 
 void Progress::note(const std::string& text) {
+  say("note: " + text);
+}
+
+void Progress::say(const std::string& text) {
   if (!m_wanted) return;
   const std::lock_guard lock(m_mutex);
-  std::fprintf(stderr, "%sprekond: note: %s\n", live() ? "\r\033[K" : "", text.c_str());
+  std::fprintf(stderr, "%sprekond: %s\n", live() ? "\r\033[K" : "", text.c_str());
   std::fflush(stderr);
 }
 
 void Progress::iteration(std::int64_t number, double relative_residual) {
   m_residual.store(relative_residual, std::memory_order_relaxed);
   m_iteration.store(number, std::memory_order_relaxed);
+  if (m_every > 0 && number % m_every == 0)
+    say(format("iteration %lld, relative residual %.6e", static_cast<long long>(number), relative_residual));
 }
 
 /// The text may be shortened, the numbers are not.

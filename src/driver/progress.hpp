@@ -42,7 +42,11 @@ class Progress {
   /// A message for the user before the end: a line on standard error, terminal or not, where it is wanted.
   void note(const std::string& text);
 
-  /// An iteration of the phase, and its relative residual. Cheap.
+  /// From now on every iteration whose number `every` divides has a line on standard error, terminal or not,
+  /// where messages are wanted; none for 0.
+  void monitor(std::int64_t every) { m_every = every; }
+
+  /// An iteration of the phase, and its relative residual. Cheap where it is not monitored.
   void iteration(std::int64_t number, double relative_residual);
 
  private:
@@ -50,8 +54,10 @@ class Progress {
 
   void paint();
   std::string line() const;
+  void say(const std::string& text);
 
   bool m_wanted;
+  std::int64_t m_every = 0;
   Times m_times;
   Clock::time_point m_start = Clock::now();
   Clock::time_point m_phase_start = m_start;

@@ -30,13 +30,11 @@ Settings default_settings(const std::string& command) {
   return settings;
 }
 
-/// Without a text, the doc is that of Settings::describe.
-std::vector<SettingKey> all_keys() {
+constexpr const char *most = "solve compare info", *methods = "solve compare",
+                     *all = "solve compare info batch", *measured = "solve compare batch";
+
+std::vector<SettingKey> problem_keys() {
   using S = Settings;
-  const std::string most = "solve compare info", methods = "solve compare", all = most + " batch",
-                    measured = methods + " batch";
-  std::string formats;
-  for (const auto& choice : matrix_format_choices()) formats += choice.first + "|";
   return {
       {"batch", "pattern", "MATRIX.mtx[.gz]", "Matrix Market file with the pattern of all systems",
        &S::pattern},
@@ -50,9 +48,6 @@ std::vector<SettingKey> all_keys() {
       {"batch", "rhs", "a_ones|ones|files",
        "right-hand sides: b = A*1, ones, or the files b.mtx next to A.mtx and NAME_b.mtx next to NAME.mtx",
        &S::rhs},
-      {"batch", "solver", "NAME", "cg, bicgstab, gmres, idr or richardson", &S::solver},
-      {"batch", "precond", "NAME", "none, jacobi, block_jacobi, ilu0, ic0, par_ilu, isai, fsai or ilu_isai",
-       &S::precond},
       {"batch", "format", "csr|ell|dense|banded", "format of the matrices", &S::format},
       {most, "matrix", "MATRIX.mtx[.gz]", "Matrix Market file, plain or gzip", &S::matrix},
       {most, "generate", "NAME:SIZE[,key=value...]", "a model problem instead ('prekond list generators')",
@@ -63,6 +58,21 @@ std::vector<SettingKey> all_keys() {
        "and its rows sum to zero",
        &S::rhs},
       {methods, "x0", "zero|precond|FILE.mtx", "initial vector; precond is x0 = M^-1 b", &S::x0},
+      {methods, "near_null_space", "FILE.mtx",
+       "vectors that A nearly annihilates, for amg: an array file of rows x vectors", &S::near_null_space},
+      {methods, "coordinates", "grid|FILE.mtx",
+       "coordinates of the nodes, rows x 2 or 3: the near null space is the rigid body modes, and a node's "
+       "displacements are its unknowns; grid: those of --generate elasticity3d",
+       &S::coordinates},
+  };
+}
+
+std::vector<SettingKey> method_keys() {
+  using S = Settings;
+  return {
+      {"batch", "solver", "NAME", "cg, bicgstab, gmres, idr or richardson", &S::solver},
+      {"batch", "precond", "NAME", "none, jacobi, block_jacobi, ilu0, ic0, par_ilu, isai, fsai or ilu_isai",
+       &S::precond},
       {methods, "solver", "NAME", "one of 'prekond list solvers'; of solve also auto, chosen by the matrix",
        &S::solver},
       {"solve", "precond", "NAME", "one of 'prekond list preconditioners', or auto, chosen by the matrix",
@@ -75,12 +85,6 @@ std::vector<SettingKey> all_keys() {
       {"info", "precond", "NAME", "M of --condition", &S::precond},
       {"solve", "solves", "N"},
       {"solve", "budget", "NUMBER"},
-      {methods, "spmv", formats + "native|csr_scalar|csr_vector|kokkoskernels",
-       "format and kernel of A's product; csr_scalar and csr_vector are csr on a host", &S::spmv},
-      {measured, "rtol", "NUMBER"},
-      {measured, "atol", "NUMBER"},
-      {measured, "max_iters", "NUMBER"},
-      {measured, "repeat", "NUMBER"},
       {most, "order", order_names(),
        "order of the rows and columns of A, undone in x; auto takes rcm for incomplete factorisations where "
        "it makes the bandwidth smaller by a quarter. info measures A in this order too",
@@ -89,48 +93,85 @@ std::vector<SettingKey> all_keys() {
        "rows of A permuted so that the product of the diagonal is largest, and scaled for the "
        "preconditioner; auto does it where the diagonal is weak. Without a value it is product",
        &S::match, "product"},
-      {methods, "near_null_space", "FILE.mtx",
-       "vectors that A nearly annihilates, for amg: an array file of rows x vectors", &S::near_null_space},
-      {methods, "coordinates", "grid|FILE.mtx",
-       "coordinates of the nodes, rows x 2 or 3: the near null space is the rigid body modes, and a node's "
-       "displacements are its unknowns; grid: those of --generate elasticity3d",
-       &S::coordinates},
       {methods, "scale", ""},
+  };
+}
+
+std::vector<SettingKey> execution_keys() {
+  using S = Settings;
+  std::string formats;
+  for (const auto& choice : matrix_format_choices()) formats += choice.first + "|";
+  return {
+      {methods, "spmv", formats + "native|csr_scalar|csr_vector|kokkoskernels",
+       "format and kernel of A's product; csr_scalar and csr_vector are csr on a host", &S::spmv},
+      {measured, "repeat", "NUMBER"},
       {methods, "devices", "N"},
       {methods, "partition", "rows|metis|FILE.mtx",
        "rows of each process under mpirun: blocks of as many; parts with few entries between them, by METIS "
        "on one rank; or the rank of each row in a vector file",
        &S::partition},
+  };
+}
+
+std::vector<SettingKey> output_keys() {
+  using S = Settings;
+  return {
       {"solve info", "condition", ""},
+      {"solve", "profile", ""},
       {all, "report", "FILE.json", "file for what was done and measured", &S::report},
       {"compare", "table", "FILE.{csv,md}", "file for the table, as CSV or as Markdown", &S::table},
       {"solve", "history", "FILE.csv", "file for iteration, residual norm and relative residual",
        &S::history},
       {"solve", "solution", "FILE.mtx[.gz]", "file for x", &S::solution},
       {"batch", "solution", "FILE.mtx[.gz]", "file for the solutions, a column a system", &S::solution},
+      {"solve", "monitor", "[=N]", "", nullptr, "1"},
       {all, "quiet", ""},
+      {"solve", "verbose", ""},
   };
+}
+
+/// Without a text, the doc is that of Settings::describe.
+std::vector<SettingKey> all_keys() {
+  const std::vector<SettingKey> stopping = {
+      {measured, "rtol", "NUMBER"},
+      {measured, "atol", "NUMBER"},
+      {measured, "max_iters", "NUMBER"},
+  };
+  std::vector<SettingKey> keys;
+  for (const auto& [group, members] : {std::pair("Problem", problem_keys()),
+                                       {"Methods", method_keys()},
+                                       {"Stopping", stopping},
+                                       {"Execution", execution_keys()},
+                                       {"Output", output_keys()}})
+    for (SettingKey key : members) {
+      key.group = group;
+      keys.push_back(key);
+    }
+  return keys;
+}
+
+/// The words of the key's placeholder; empty where the value may be any.
+std::vector<std::string> words_of(const SettingKey& key) {
+  std::string words = key.placeholder;
+  if (words.starts_with("[=")) words = words.substr(2, words.size() - 3);
+  if (words.find('|') == words.npos || words.find(',') != words.npos) return {};
+  return split(words, '|');
 }
 
 /// The word of the key's placeholder that a value means, found as by `find_name`; the value itself of a key
 /// that takes any. \throws OptionError for another value. Where it may be a file as well, it has to look like
 /// one: else it is a slip, not a missing file.
 std::string known_word(const SettingKey& key, const std::string& value) {
-  const bool is_flag = key.placeholder.starts_with("[=");
-  std::string words = key.placeholder;
-  if (is_flag) words = words.substr(2, words.size() - 3);
-  if (words.find('|') == words.npos || words.find(',') != words.npos) return value;
-  std::vector<std::string> all = split(words, '|');
+  std::vector<std::string> all = words_of(key);
+  if (all.empty()) return value;
   const bool may_be_file = all.back() == "FILE.mtx";
   if (may_be_file) all.pop_back();
   if (const std::string* word = find_name(value, all)) return *word;
   if (may_be_file && names_file(value)) return value;
-  if (may_be_file) {
-    words = all.front();
-    for (std::size_t k = 1; k < all.size(); ++k) words += ", " + all[k];
-    words += " or a FILE.mtx";
-  }
-  throw OptionError("--" + key.name + (is_flag ? "=" : "") + " takes " + words + ", not '" + value + "'");
+  std::string words = all.front();
+  for (std::size_t k = 1; k < all.size(); ++k) words += (may_be_file ? ", " : "|") + all[k];
+  throw OptionError("--" + key.name + (key.bare.empty() ? "" : "=") + " takes " + words +
+                    (may_be_file ? " or a FILE.mtx" : "") + ", not '" + value + "'");
 }
 
 /// \throws OptionError
@@ -144,11 +185,15 @@ std::string to_text(const std::string& key, const OptionValue& value) {
 /// The names that the method of a key may have: "solver" or "precond".
 std::vector<std::string> method_names(const std::string& command, const std::string& key) {
   using Space = Kokkos::DefaultExecutionSpace;
-  if (command != "batch")
-    return key == "solver" ? registered_names(solver_registry<double, Space>())
-                           : registered_names(preconditioner_registry<double, Space>());
-  BatchedOptions options;
   std::vector<std::string> names;
+  if (command != "batch") {
+    names = key == "solver" ? registered_names(solver_registry<double, Space>())
+                            : registered_names(preconditioner_registry<double, Space>());
+    if (command != "info" && std::find(names.begin(), names.end(), automatic) == names.end())
+      names.emplace_back(automatic);
+    return names;
+  }
+  BatchedOptions options;
   for (const OptionField& field : OptionFields::of(options).list())
     if (field.name == key) names = split(field.range, '|');
   for (std::string& name : names) std::erase(name, ' ');
@@ -158,8 +203,7 @@ std::vector<std::string> method_names(const std::string& command, const std::str
 /// The main name of a method; an unknown one stays, and is refused where it is looked up. `compare` has
 /// several preconditioners in one text, and looks them up itself.
 std::string main_name(const std::string& command, const std::string& key, const std::string& name) {
-  auto names = method_names(command, key);
-  if (command == "solve" || command == "compare") names.emplace_back(automatic);
+  const auto names = method_names(command, key);
   const std::string* found = find_name(name, names);
   return found ? *found : name;
 }
@@ -196,6 +240,23 @@ std::string place_of(const RawSettings& given, const std::string& key) {
 
 void Settings::refuse(const std::string& key, const std::string& message) const {
   throw OptionError(place_of(given, key) + message);
+}
+
+std::string option_name(const std::string& key) {
+  std::string name = key;
+  std::replace(name.begin(), name.end(), '_', '-');
+  return "--" + name;
+}
+
+std::string settings_of(const std::string& command) {
+  return command == "config" ? "solve" : command;
+}
+
+std::vector<std::string> known_words(const std::string& command, const SettingKey& key) {
+  std::vector<std::string> words = words_of(key);
+  if (key.name == "solver" || key.name == "precond") words = method_names(command, key.name);
+  std::erase(words, "FILE.mtx");
+  return words;
 }
 
 std::vector<SettingKey> setting_keys(const std::string& command) {

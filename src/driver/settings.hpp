@@ -65,9 +65,12 @@ struct Settings {
   AutomaticOptions choice;
   std::int64_t repeat = 1;
   std::int64_t devices = 1;
+  std::int64_t monitor = 0;  ///< iterations from one line of residuals to the next; 0: no lines
   bool scale = false;
   bool condition = false;
+  bool profile = false;
   bool quiet = false;
+  bool verbose = false;
   OptionMap solver_options;
   OptionMap precond_options;
   RawSettings given;
@@ -92,7 +95,15 @@ struct Settings {
         "or isai where that is faster than one");
     visit("scale", scale, "scaling of the rows and columns of A for the preconditioner, by powers of two");
     visit("condition", condition, "measurement of the extreme eigenvalues of M^-1 A, by Lanczos's method");
+    visit("profile", profile,
+          "seconds of kernels by label, and memory by step; each kernel is fenced, so that all times are "
+          "longer");
+    visit("monitor", monitor, std::int64_t(0), std::int64_t(1000000000),
+          "number of iterations from one line with the relative residual, on standard error, to the next; "
+          "without a value 1, each of them");
     visit("quiet", quiet, "no output but errors");
+    visit("verbose", verbose,
+          "all options in force, and details of the product, the setup, the levels and the candidates");
   }
 
   /// \throws OptionError with the place of the key in the config file, if it came from one
@@ -109,7 +120,17 @@ struct SettingKey {
   std::string doc = {};                   ///< with the default; of a number or a flag see Settings::describe
   std::string Settings::*text = nullptr;  ///< null: a number or a flag
   std::string bare = {};                  ///< of a flag that may have a value: its value without one
+  std::string group = {};                 ///< the heading in --help
 };
+
+/// The option of the command line: "--max-iters" of max_iters.
+std::string option_name(const std::string& key);
+
+/// The command whose settings a command has: `config` has those of `solve`.
+std::string settings_of(const std::string& command);
+
+/// The words, or the names of methods, that the value of a key may be; empty where it is something else.
+std::vector<std::string> known_words(const std::string& command, const SettingKey& key);
 
 /// The keys that a command knows, in the order of its --help.
 std::vector<SettingKey> setting_keys(const std::string& command);

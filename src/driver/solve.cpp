@@ -7,6 +7,7 @@
 #include "condition.hpp"
 #include "measured_solve.hpp"
 #include "ordering.hpp"
+#include "profile.hpp"
 #include "summary.hpp"
 
 namespace prekond::driver {
@@ -26,6 +27,8 @@ template <class Scalar>
 void solve(const Context& context, const std::vector<Method<Scalar>>& methods, MatrixInput& input,
            OutputFiles& files) {
   const Settings& settings = context.settings;
+  std::optional<Profile> profile;
+  if (settings.profile) profile.emplace();
   const Problem<Scalar> problem = make_problem<Scalar>(context, needs_of(methods), input);
   context.processes.on_root([&] {
     if (settings.condition) check_condition_of(problem.name, problem.facts.at("matrix").at("symmetric"));
@@ -41,6 +44,7 @@ void solve(const Context& context, const std::vector<Method<Scalar>>& methods, M
   const bool may_advise =
       context.processes.is_serial() && outcome.signal == 0 && !methods.front().is_automatic;
   outcome.report["try"] = may_advise ? better_than<Scalar>(context, problem, outcome) : Json::array();
+  if (profile) outcome.report["profile"] = profile->json();
   context.processes.on_root([&] {
     context.progress.end();
     files.write("history", settings.history, [&](const std::string& path) {
@@ -51,7 +55,7 @@ void solve(const Context& context, const std::vector<Method<Scalar>>& methods, M
       write_vector_market(path, x, "prekond solve " + problem.name);
     });
     files.write_report(outcome.report);
-    if (!settings.quiet) print_summary(outcome.report, method);
+    if (!settings.quiet) print_summary(outcome.report, method, settings.verbose);
     if (outcome.signal != 0)
       files.finish(
           failure_of_signal(method, outcome.solve, outcome.signal, has_solution ? settings.solution : ""));

@@ -5,11 +5,12 @@
 #include "advice.hpp"
 #include "condition.hpp"
 #include "ordering.hpp"
+#include "profile.hpp"
 
 namespace prekond::driver {
 namespace {
 
-void print_problem(const Json& report) {
+void print_problem(const Json& report, bool verbose) {
   const Json& matrix = report.at("matrix");
   const bool is_complex = matrix.at("field") == "complex", is_symmetric = matrix.at("symmetric");
   print_line("matrix", text_of(matrix.at("source"), ": ", matrix.at("rows"), " rows, ", matrix.at("nnz"),
@@ -22,8 +23,9 @@ void print_problem(const Json& report) {
                                     near.at("unknowns_per_node"), " unknowns a node"));
   const Json& product = report.at("product");
   const std::string reason = product.at("reason");
-  print_line("product", text_of("by ", product.at("format"), reason.empty() ? "" : " (" + reason + ")",
-                                ", ready in ", seconds_text(product.at("seconds"))));
+  if (verbose)
+    print_line("product", text_of("by ", product.at("format"), reason.empty() ? "" : " (" + reason + ")",
+                                  ", ready in ", seconds_text(product.at("seconds"))));
   for (const std::string note : report.at("notes")) print_line("  note", note);
 }
 
@@ -90,10 +92,14 @@ void print_candidates(const Json& candidates) {
   }
 }
 
-void print_preconditioner(const Json& report, const MethodFacts& method) {
+/// A method, with its options in force where the user asks for all.
+void print_method(const std::string& label, const std::string& name, const OptionMap& options, bool verbose) {
+  print_line(label, name + (verbose && !options.empty() ? ": " + options_text(options) : ""));
+}
+
+void print_preconditioner(const Json& report, const MethodFacts& method, bool verbose) {
   const Json& precond = report.at("preconditioner");
-  const std::string options = options_text(method.precond_options);
-  print_line("preconditioner", method.precond_name + (options.empty() ? "" : ": ") + options);
+  print_method("preconditioner", method.precond_name, method.precond_options, verbose);
   if (report.at("match").value("done", false))
     print_line("  scaled", "by the matching, the entries of the diagonal to [1/2, 2]");
   else if (report.at("scale"))
@@ -107,24 +113,23 @@ void print_preconditioner(const Json& report, const MethodFacts& method) {
     setup += text_of("; median of ", report.at("repeat"), ", the first ",
                      seconds_text(precond.at("first_setup_seconds")));
   print_line("  setup", setup + ")");
-  print_devices(precond);
+  if (verbose) print_devices(precond);
   const Json& apply = precond.at("apply_seconds");
   const std::string application = apply.is_null() ? "" : "; an application takes " + seconds_text(apply);
   print_line("  stores", text_of(precond.at("nnz"),
                                  format(" entries, density %.3f, ", precond.at("density").get<double>()),
                                  bytes_text(precond.at("bytes")), application));
   print_left_out(precond);
-  print_levels(precond);
+  if (verbose) print_levels(precond);
   print_breakdowns(precond.at("breakdowns"));
   for (const std::string note : precond.at("notes")) print_line("  note", note);
 }
 
-void print_solver(const Json& report, const MethodFacts& method) {
-  const Json& solver = report.at("solver");
-  print_line("solver", method.solver_name + ": " + options_text(method.solver_options));
-  print_line("  ended", text_of(solver.at("converged") ? "converged" : "NOT CONVERGED", " (",
-                                solver.at("reason"), ") after ", solver.at("iterations"), " iterations, ",
-                                solver.at("matrix_products"), " products with A"));
+/// The end of the solve, which comes first.
+void print_answer(const Json& solver) {
+  print_line("ended", text_of(solver.at("converged") ? "converged" : "NOT CONVERGED", " (",
+                              solver.at("reason"), ") after ", solver.at("iterations"), " iterations, ",
+                              solver.at("matrix_products"), " products with A"));
   if (solver.at("relative_residual").is_number())
     print_line("  residual",
                format("%.3e of ||b||, the true one %.3e", solver.at("relative_residual").get<double>(),
@@ -132,8 +137,6 @@ void print_solver(const Json& report, const MethodFacts& method) {
   if (solver.at("went_back"))
     print_line("  x",
                "of the cycle with the least residual, or the initial one: the residual had grown since");
-  print_line("  solve", seconds_text(solver.at("seconds")));
-  print_line("total", seconds_text(report.at("total_seconds")));
 }
 
 /// A matrix that a solve failed with.
@@ -259,15 +262,21 @@ std::string distribution_text(const Json& report) {
                  facts.at("most_neighbors"), " neighbours; read by ", facts.at("read_by"));
 }
 
-void print_summary(const Json& report, const MethodFacts& method) {
-  print_problem(report);
+void print_summary(const Json& report, const MethodFacts& method, bool verbose) {
+  const Json& solver = report.at("solver");
+  print_answer(solver);
+  print_line("total", seconds_text(report.at("total_seconds")));
+  print_method("solver", method.solver_name, method.solver_options, verbose);
+  print_line("  solve", seconds_text(solver.at("seconds")));
+  print_preconditioner(report, method, verbose);
+  if (verbose) print_candidates(report.at("candidates"));
+  print_problem(report, verbose);
   print_environment(report);
-  if (report.at("prekond").at("processes") > 1) print_line("distributed", distribution_text(report));
-  print_candidates(report.at("candidates"));
-  print_preconditioner(report, method);
-  print_solver(report, method);
+  if (verbose && report.at("prekond").at("processes") > 1)
+    print_line("distributed", distribution_text(report));
   print_condition(report);
-  if (report.at("solver").at("converged")) print_tries(report);  // else the error has it
+  print_profile(report);
+  if (solver.at("converged")) print_tries(report);  // else the error has it
 }
 
 bool asks_for_advice(const MethodFacts& method, const Settings& settings, const SolveResult& result,

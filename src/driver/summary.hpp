@@ -15,7 +15,9 @@ void print_environment(const Json& report);
 /// neighbours; read by all", of the report's `distribution`
 std::string distribution_text(const Json& report);
 
-void print_summary(const Json& report, const MethodFacts& method);
+/// Prints the report in words, the answer first. `verbose`: also the options in force, and details of the
+/// product, the setup, the levels, the candidates and the distribution.
+void print_summary(const Json& report, const MethodFacts& method, bool verbose);
 
 /// Did rows break down in the setup of a method that a weak diagonal breaks?
 bool asks_for_advice(const MethodFacts& method, const Settings& settings, const SolveResult& result,

@@ -3,8 +3,10 @@
 #include "text.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <cstdarg>
 #include <cstdio>
+#include <cstring>
 
 namespace prekond::driver {
 namespace {
@@ -34,6 +36,16 @@ std::vector<std::string> split(const std::string& text, char separator) {
     begin = end + 1;
   }
   return parts;
+}
+
+std::string quoted(const std::string& word) {
+  const auto is_plain = [](unsigned char c) {
+    return c < 128 && (std::isalnum(c) != 0 || std::strchr("_./:,=+@%-", c) != nullptr);
+  };
+  if (!word.empty() && std::all_of(word.begin(), word.end(), is_plain)) return word;
+  std::string text;
+  for (const char c : word) text += c == '\'' ? "'\\''" : std::string(1, c);
+  return "'" + text + "'";
 }
 
 std::string seconds_text(double seconds) {

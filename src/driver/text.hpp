@@ -37,6 +37,9 @@ std::string text_of(const Parts&... parts) {
 /// The parts of a text between separators, empty ones included.
 std::vector<std::string> split(const std::string& text, char separator);
 
+/// A word of a command, as a shell reads it.
+std::string quoted(const std::string& word);
+
 std::string seconds_text(double seconds);            ///< "0.0123 s"
 std::string bytes_text(std::int64_t bytes);          ///< "12.3 MB"
 std::string options_text(const OptionMap& options);  ///< "a=1 b=2"

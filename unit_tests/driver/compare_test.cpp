@@ -73,7 +73,8 @@ TEST_F(CompareTest, RefusesAutoWhereItMeansNothing) {
   };
   EXPECT_THAT(refused({"--solver", "auto", "--precond", "none"}, 2),
               HasSubstr("--solver auto of compare is for --precond auto"));
-  EXPECT_THAT(refused({"-s", "restart=9"}, 2), HasSubstr("-s sets options of one solver"));
+  EXPECT_THAT(refused({"-s", "restart=9"}, 2),
+              HasSubstr("'restart' is an option of one method, and --solver auto"));
   const auto result = run({"compare", "nonsymmetric.mtx", "--solver", "cg"});
   EXPECT_EQ(result.code, 3);
   EXPECT_THAT(result.err, HasSubstr("not symmetric"));

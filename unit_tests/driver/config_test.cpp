@@ -240,5 +240,66 @@ TEST_F(ConfigTest, TheCommandLineIsToBlameForItsOwn) {
   }
 }
 
+/// The settings that the command prints.
+Json printed_config(const Result& result) {
+  EXPECT_EQ(result.code, 0) << result.err;
+  return Json::parse(result.out, nullptr, false);
+}
+
+TEST_F(ConfigTest, ConfigPrintsAllSettingsAndWhereTheyAreFrom) {
+  write("some.json",
+        "{\"generate\": \"poisson2d:12\",\n \"precond\": \"adaptive_fsai\","
+        " \"p\": {\"Max-Steps\": 3}}");
+  const Json config = printed_config(
+      run({"config", "--config", "some.json", "--solver", "gmres", "-s", "restart=7", "--rtol", "1e-4"}));
+  EXPECT_EQ(config["generate"], "poisson2d:12");
+  EXPECT_EQ(config["rtol"], 1e-4);
+  EXPECT_EQ(config["rhs"], "random");
+  EXPECT_EQ(config["solver_options"]["restart"], 7);
+  EXPECT_EQ(config["precond_options"]["max_steps"], 3);
+  EXPECT_EQ(config["precond_options"]["step_size"], 2);
+  EXPECT_FALSE(config.contains("matrix"));
+  EXPECT_FALSE(config.contains("budget")) << "that is for auto";
+  const Json& origins = config["origins"];
+  EXPECT_EQ(origins["generate"], "some.json:1:2");
+  EXPECT_EQ(origins["precond_options.max_steps"], "some.json:2:36");
+  EXPECT_EQ(origins["precond_options.step_size"], "default");
+  EXPECT_EQ(origins["solver_options.restart"], "command line");
+  EXPECT_EQ(origins["rtol"], "command line");
+  EXPECT_EQ(origins["rhs"], "default");
+  const Json any = printed_config(run({"config", "spd.mtx"}));
+  EXPECT_EQ(any["precond"], "auto");
+  EXPECT_EQ(any["budget"], 0.25);
+  EXPECT_FALSE(any.contains("precond_options"));
+}
+
+TEST_F(ConfigTest, ConfigRefusesWhatSolveRefusesAndLeavesReports) {
+  write("older.json", "older");
+  const Result slip =
+      run({"config", "spd.mtx", "--precond", "jacobi", "-p", "blok=2", "--report", "older.json"});
+  EXPECT_EQ(slip.code, 2);
+  EXPECT_THAT(slip.err, HasSubstr("'jacobi' has no option 'blok'"));
+  EXPECT_EQ(read_file(file("older.json")), "older");
+}
+
+TEST_F(ConfigTest, ThePrintedConfigOfEveryMethodIsTheSameAgain) {
+  std::vector<std::vector<std::string>> all = {
+      {"--precond", "auto", "--solves", "3"},
+      {"--precond", "amg", "-p", "smoother=fsai", "smoother.power=2"}};
+  for (const auto& line : lines_of(run({"list", "preconditioners"}).out))
+    all.push_back({"--solver", "fgmres", "--precond", line.substr(0, line.find(' '))});
+  for (const auto& line : lines_of(run({"list", "solvers"}).out))
+    all.push_back({"--precond", "none", "--solver", line.substr(0, line.find(' '))});
+  EXPECT_GT(all.size(), 20u);
+  for (auto arguments : all) {
+    arguments.insert(arguments.begin(), {"config", "spd.mtx", "--match=auto", "--quiet"});
+    Json first = printed_config(run(arguments));
+    write("again.json", first.dump());
+    Json second = printed_config(run({"config", "--config", "again.json"}));
+    for (Json* config : {&first, &second}) config->erase("origins");
+    EXPECT_EQ(first, second) << ::testing::PrintToString(arguments);
+  }
+}
+
 }  // namespace
 }  // namespace prekond::testing

@@ -92,7 +92,7 @@ const std::vector<ErrorCase> data_errors = {
 
 const std::vector<ErrorCase> command_line_errors = {
     {"no_command", {}, 2, {"--help"}},
-    {"no_command_but_a_flag", {"--rtol", "1"}, 2, {"solve, compare"}},
+    {"no_command_but_a_flag", {"--rtol", "1"}, 2, {"solve, config, compare"}},
     {"unknown_command", {"solv"}, 2, {"'solv'", "'solve'"}},
     {"no_matrix", {"solve"}, 2, {"MATRIX", "--generate"}},
     {"two_matrices", {"solve", "spd.mtx", "--generate", "poisson2d:3"}, 2, {"leave one out"}},
@@ -320,6 +320,25 @@ TEST_F(DriverTest, HelpAndVersion) {
         "--report", "--history", "--solution", "--repeat", "--quiet", "--generate", "--spmv"}) {
     EXPECT_THAT(help, HasSubstr(option));
   }
+}
+
+TEST_F(DriverTest, HelpIsInGroupsAndACommand) {
+  const std::string help = run({"solve", "--help"}).out;
+  std::size_t at = 0;
+  for (const char* part : {"\nProblem:", "--generate ", "--rhs ", "\nMethods:", "--solver ", "--precond ",
+                           "--order ", "-p,", "\nStopping:", "--rtol ", "\nExecution:", "--repeat ",
+                           "\nOutput:", "--report ", "-v,", "\nOther:", "--config "}) {
+    const std::size_t found = help.find(part, at);
+    ASSERT_NE(found, std::string::npos) << part << " in\n" << help;
+    at = found;
+  }
+  EXPECT_THAT(help, Not(HasSubstr("OPTIONS:")));
+  for (const char* command : {"solve", "compare", "info", "batch", "list", "generate"})
+    EXPECT_EQ(run({"help", command}).out, run({command, "--help"}).out) << command;
+  EXPECT_EQ(run({"help"}).out, run({"--help"}).out);
+  const Result slip = run({"help", "solv"});
+  EXPECT_EQ(slip.code, 2);
+  EXPECT_THAT(slip.err, HasSubstr("did you mean 'solve'"));
 }
 
 // ------------------------------------------------------------------------------------------------ names
@@ -741,15 +760,79 @@ TEST_F(DriverTest, OutputIsATableOrNothing) {
                                           "--precond", "adaptive_fsai", "--kokkos-num-threads=2"};
   const Result loud = run(solve);
   EXPECT_EQ(loud.err, "");
-  for (const char* part : {"poisson2d:20", "adaptive_fsai", "max_steps=15", "setup", "density", "cg",
-                           "iterations", "rtol", "residual", "total"}) {
+  for (const char* part : {"poisson2d:20", "adaptive_fsai", "setup", "density", "cg", "iterations", "rtol",
+                           "residual", "total"}) {
     EXPECT_THAT(loud.out, HasSubstr(part));
   }
+  EXPECT_THAT(loud.out, StartsWith("ended           converged (rtol) after "));
+  for (const char* detail : {"max_steps=15", "max_iters=10000", "product "})
+    EXPECT_THAT(loud.out, Not(HasSubstr(detail)));
+  for (const char* flag : {"-v", "--verbose"}) {
+    auto verbose = solve;
+    verbose.emplace_back(flag);
+    const Result all = run(verbose);
+    EXPECT_THAT(all.out, StartsWith("ended           converged (rtol) after "));
+    for (const char* detail : {"max_steps=15", "max_iters=10000", "product         by "})
+      EXPECT_THAT(all.out, HasSubstr(detail));
+  }
+  EXPECT_THAT(run({"solve", "--generate", "poisson2d:20", "--max-iters", "1"}).out,
+              StartsWith("ended           NOT CONVERGED (max_iters) after "));
   auto quiet = solve;
   quiet.push_back("--quiet");
   const Result silent = run(quiet);
   EXPECT_EQ(silent.code, 0);
   EXPECT_EQ(silent.out + silent.err, "");
+}
+
+TEST_F(DriverTest, MonitorPrintsResiduals) {
+  const std::vector<std::string> solve = {"solve", "--generate", "poisson2d:20", "--history", "h.csv"};
+  const auto lines_with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), solve.begin(), solve.end());
+    const Result result = run(more);
+    EXPECT_EQ(result.code, 0) << result.err;
+    return lines_of(result.err);
+  };
+  const std::vector<std::string> named = {"--precond", "jacobi", "--solver", "cg"};
+  auto each = named, fifth = named, quiet = named;
+  each.emplace_back("--monitor");
+  fifth.emplace_back("--monitor=5");
+  quiet.insert(quiet.end(), {"--monitor", "-q"});
+  const auto all = lines_with(each), some = lines_with(fifth);
+  const auto history = lines_of(read_file(file("h.csv")));
+  ASSERT_EQ(all.size(), history.size() - 1);
+  EXPECT_EQ(all[0], "prekond: iteration 0, relative residual 1.000000e+00");
+  EXPECT_THAT(all.back(), StartsWith("prekond: iteration " + std::to_string(all.size() - 1) + ", "));
+  ASSERT_EQ(some.size(), (all.size() + 4) / 5);
+  EXPECT_EQ(some[1], all[5]);
+  EXPECT_TRUE(lines_with(named).empty());
+  EXPECT_TRUE(lines_with(quiet).empty());
+  EXPECT_FALSE(lines_with({"--monitor"}).empty()) << "also of methods that are chosen";
+}
+
+TEST_F(DriverTest, ProfileHasKernelsAndMemory) {
+  const std::vector<std::string> solve = {"solve",  "--generate", "poisson2d:60", "--precond",
+                                          "jacobi", "--solver",   "cg",           "--profile"};
+  const Json report = report_of(solve), profile = report["profile"];
+  ASSERT_GE(profile["kernels"].size(), 3u);
+  double before = 1e9;
+  bool has_own = false;
+  for (const Json& kernel : profile["kernels"]) {
+    EXPECT_LE(kernel["seconds"].get<double>(), before);
+    before = kernel["seconds"];
+    EXPECT_GE(kernel["calls"].get<int>(), 1);
+    has_own |= kernel["label"].get<std::string>().starts_with("prekond::") &&
+               kernel["calls"].get<int>() >= report["solver"]["iterations"].get<int>();
+  }
+  EXPECT_TRUE(has_own);
+  std::vector<std::string> steps;
+  for (const Json& step : profile["memory"]) {
+    steps.push_back(step["step"]);
+    EXPECT_GE(step["most_bytes"].get<int>(), 8 * 3600) << step;
+  }
+  EXPECT_THAT(steps, ::testing::Contains("setup of jacobi"));
+  EXPECT_THAT(run(solve).out, AllOf(HasSubstr(" kernels take "), HasSubstr("in the step 'setup of jacobi'"),
+                                    HasSubstr("\nprekond::")));
+  EXPECT_FALSE(report_of({"solve", "spd.mtx"}).contains("profile"));
 }
 
 TEST_F(DriverTest, CommandLineWinsOverConfig) {

@@ -188,6 +188,30 @@ TEST_F(MpiDriverTest, InversesByRowsTakeTheIterationsOfOneRank) {
   EXPECT_LT(iterations(4, local + "2"), apart);
 }
 
+/// All ranks choose by the facts of the whole matrix, also one without rows.
+TEST_F(MpiDriverTest, MethodsAreChosenByAllRanksTogether) {
+  for (const std::string problem : {"poisson2d:20", "convection_diffusion3d:6", "tridiagonal:3"}) {
+    SCOPED_TRACE(problem);
+    const std::string solve = "solve --rtol 1e-8 --generate " + problem;
+    const Json one = report_of(1, solve);
+    for (const int ranks : {2, 3, 7}) {
+      const Json report = report_of(ranks, solve);
+      EXPECT_EQ(report["solver"]["converged"], true);
+      EXPECT_LE(report["solver"]["true_relative_residual"].get<double>(), 1.01e-8);
+      ASSERT_EQ(report["candidates"].size(), one["candidates"].size());
+      for (std::size_t k = 0; k < report["candidates"].size(); ++k)
+        EXPECT_EQ(
+            report["candidates"][k]["expected_products"].is_null() &&
+                !report["candidates"][k]["tried"].get<bool>(),
+            one["candidates"][k]["expected_products"].is_null() && !one["candidates"][k]["tried"].get<bool>())
+            << report["candidates"][k]["preconditioner"];
+    }
+  }
+  const Json named = report_of(3, "solve --generate convection_diffusion3d:6 --precond spai");
+  EXPECT_EQ(named["preconditioner"]["name"], "spai");
+  EXPECT_EQ(named["solver"]["converged"], true);
+}
+
 TEST_F(MpiDriverTest, PolynomialsTakeTheIterationsOfOneRank) {
   const std::string problem =
       "solve --generate elasticity3d:6,contrast=10 --rhs a_ones --solver cg --precond ";
@@ -256,7 +280,8 @@ TEST_F(MpiDriverTest, OneReportOnStandardOutput) {
   }
   EXPECT_EQ(matrices, 1);
   ASSERT_GE(result.out.size(), 3u);
-  EXPECT_THAT(result.out[0], HasSubstr("400 rows, 1920 entries"));
+  EXPECT_THAT(result.out[0], StartsWith("ended           converged (rtol) after "));
+  EXPECT_THAT(result.out, Contains(HasSubstr("400 rows, 1920 entries")));
   EXPECT_THAT(result.out, Contains(HasSubstr(", 3 processes")));
   EXPECT_THAT(read_bytes(file("h.csv")), StartsWith("iteration,residual_norm,relative_residual\n0,"));
 }
@@ -290,8 +315,9 @@ TEST_F(MpiDriverTest, VectorsOfFiles) {
   report_of(2, "solve --generate poisson2d:15 --rhs random --rtol 1e-10 --solution x.mtx");
   const Json again = report_of(3, "solve --generate poisson2d:15 --rhs random --rtol 1e-9 --x0 x.mtx");
   EXPECT_EQ(again["solver"]["iterations"], 0);
-  const Json rhs = report_of(
-      3, "solve --generate poisson2d:15 --rhs x.mtx --x0 precond --precond jacobi -s single_reduction=true");
+  const Json rhs = report_of(3,
+                             "solve --generate poisson2d:15 --rhs x.mtx --x0 precond --precond jacobi "
+                             "--solver cg -s single_reduction=true");
   EXPECT_EQ(rhs["solver"]["converged"], true);
 }
 
@@ -423,8 +449,15 @@ TEST_F(MpiDriverTest, PartitionsCutLessAndAreUndoneInTheSolution) {
   EXPECT_LT(4 * cut_by_metis, cut_by_rows);
 }
 
+TEST_F(MpiDriverTest, OneRankMonitors) {
+  const Result result = run(3, "solve --generate poisson2d:20 --precond jacobi --solver cg --monitor=10");
+  ASSERT_GE(result.errors.size(), 2u);
+  EXPECT_EQ(result.errors[0], "prekond: iteration 0, relative residual 1.000000e+00");
+  EXPECT_THAT(result.errors[1], StartsWith("prekond: iteration 10, "));
+}
+
 TEST_F(MpiDriverTest, TheDistributionIsPrinted) {
-  const Result result = run(4, "solve --generate poisson2d:20");
+  const Result result = run(4, "solve --generate poisson2d:20 -v");
   EXPECT_THAT(result.out,
               Contains(HasSubstr("4 ranks, rows: 120 entries cut, 120 vector entries exchanged, 100 to 100 "
                                  "rows a rank, at most")));
@@ -478,7 +511,7 @@ TEST_F(MpiDriverTest, ErrorsAreOneLineAndOneCode) {
   expect_error(run(2, "solve --generate poisson2d:9 -q --report nowhere/r.json"), 2, 3, {"nowhere"});
   expect_error(run(2, "solve --generate poisson2d:9 --kokkos-num-threads=0"), 2, 2, {"--kokkos-num-threads"});
   expect_error(run(3, "solve --generate poisson2d:20 -q --max-iters 1"), 3, 4, {"--max-iters"});
-  expect_error(run(2, "solve indefinite.mtx --rhs random -q"), 2, 5, {"breakdown_not_spd"});
+  expect_error(run(2, "solve indefinite.mtx --solver cg --rhs random -q"), 2, 5, {"breakdown_not_spd"});
   expect_error(run(2, "info missing.mtx"), 2, 3, {"missing.mtx"});
 }
 
@@ -507,7 +540,8 @@ TEST_F(MpiDriverTest, BadDataOfOneRankIsOneError) {
     std::ofstream(file(name + ".mtx")) << text;
     for (const bool any_matrix : {false, true}) {
       const std::string solve =
-          "solve " + name + ".mtx -q" + (any_matrix ? " --solver gmres --precond jacobi" : "");
+          "solve " + name + ".mtx -q" +
+          (any_matrix ? " --solver gmres --precond jacobi" : " --solver cg --precond none");
       const Result one = run(1, solve);
       for (const int ranks : any_matrix ? std::vector<int>{4} : std::vector<int>{2, 3, 7}) {
         const Result several = run(ranks, solve);
@@ -522,8 +556,9 @@ TEST_F(MpiDriverTest, BadDataOfOneRankIsOneError) {
 TEST_F(MpiDriverTest, AnEmptyRowOfTheWholeMatrix) {
   std::ofstream(file("empty_row.mtx"))
       << "%%MatrixMarket matrix coordinate real general\n5 5 4\n1 1 2\n2 2 3\n4 4 4\n5 5 5\n";
-  for (const char* options : {" --solver gmres --rhs ones", " --solver gmres --precond jacobi --rhs ones",
-                              " --solver bicgstab --rhs ones", " --precond adaptive_fsai"}) {
+  for (const char* options :
+       {" --solver gmres --precond none --rhs ones", " --solver gmres --precond jacobi --rhs ones",
+        " --solver bicgstab --precond none --rhs ones", " --solver cg --precond adaptive_fsai"}) {
     const Result one = run(1, std::string("solve empty_row.mtx -q") + options);
     ASSERT_EQ(one.codes.size(), 1u);
     EXPECT_NE(one.codes[0], 0) << options;

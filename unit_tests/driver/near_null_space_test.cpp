@@ -116,7 +116,7 @@ TEST_F(NearNullSpaceTest, LevelsOfMultigridAreReported) {
   EXPECT_EQ(precond["grid_complexity"], rows / levels[0]["num_rows"].get<double>());
   EXPECT_EQ(precond["operator_complexity"], entries / levels[0]["nnz"].get<double>());
   EXPECT_THAT(precond["notes"].dump(), HasSubstr("nodes have 3 unknowns each"));
-  const Result printed = run(solve({"-p", "coarse_size=10"}));
+  const Result printed = run(solve({"-v", "-p", "coarse_size=10"}));
   char complexity[64];
   std::snprintf(complexity, sizeof complexity, "%zu, operator complexity %.2f, grid complexity %.2f",
                 levels.size(), precond["operator_complexity"].get<double>(),

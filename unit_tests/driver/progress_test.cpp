@@ -131,5 +131,18 @@ TEST(Progress, NotesAreSaidEverywhereButWhereItIsQuiet) {
   EXPECT_EQ(caught.rest(), "prekond: note: minutes\n");
 }
 
+TEST(Progress, MonitorsIterationsWhereItIsAskedFor) {
+  Caught caught(false);
+  Progress quiet(false, {soon, soon}), progress(true, {soon, soon});
+  for (Progress* each : {&quiet, &progress}) {
+    each->iteration(0, 1);
+    each->monitor(2);
+    for (const int number : {0, 1, 2}) each->iteration(number, 0.5);
+  }
+  EXPECT_EQ(caught.rest(),
+            "prekond: iteration 0, relative residual 5.000000e-01\n"
+            "prekond: iteration 2, relative residual 5.000000e-01\n");
+}
+
 }  // namespace
 }  // namespace prekond::driver

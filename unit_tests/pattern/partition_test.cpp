@@ -135,9 +135,10 @@ TYPED_TEST(PartitionTest, GridsAreCutAlongShortLines) {
   for (const PartitionMethod method : methods()) {
     if (method == PartitionMethod::rows) continue;
     const auto partition = partition_graph<TypeParam>(space, graph, 16, method);
-    // Searches find diagonal borders: the bisection cuts more than METIS.
-    const bool by_searches = method == PartitionMethod::bisection || method == PartitionMethod::multilevel;
-    const double allowed = by_searches ? 1.8 : 1.3;
+    // Searches find diagonal borders: the bisection cuts more than METIS, and fewer where it is refined.
+    const bool is_multilevel = method == PartitionMethod::multilevel ||
+                               (method == PartitionMethod::automatic && !is_host_space<TypeParam>);
+    const double allowed = method == PartitionMethod::bisection ? 1.8 : is_multilevel ? 1.5 : 1.3;
     EXPECT_LT((count_edges<TypeParam>(space, graph, partition).cut), 384 * allowed) << int(method);
     EXPECT_LE(partition.largest, 256 * 1.1) << int(method);
   }

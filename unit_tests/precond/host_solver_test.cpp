@@ -141,7 +141,7 @@ TEST(HostSolver, ArraysThatDoNotFitAreNamed) {
   EXPECT_THAT(refused([](auto& a) { a.values.pop_back(); }), HasSubstr("10 columns and 9 values"));
   EXPECT_THAT(refused([](auto& a) { a.columns[0] = 4; }), HasSubstr("column"));
   EXPECT_THAT(refused([](auto& a) { a.columns[1] = 0; }), HasSubstr("column"));
-  EXPECT_THAT(refused([](auto& a) { a.values[3] = NAN; }), HasSubstr("nan"));
+  EXPECT_THAT(refused([](auto& a) { a.values[3] = NAN; }), HasSubstr("NaN"));
 }
 
 TEST(HostSolver, CallsThatCannotBeAreRefused) {

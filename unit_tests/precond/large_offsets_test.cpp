@@ -46,7 +46,7 @@ TYPED_TEST_SUITE(LargeOffsetSetups, TestSpaces, SpaceNames);
 /// Methods that read or copy all entries as one array, so that the first ones have to be there.
 bool reads_all_entries(const std::string& method) {
   for (const char* name :
-       {"adaptive_fsai", "amg", "matched", "polynomial", "ls_polynomial", "chebyshev", "neumann"})
+       {"adaptive_fsai", "amg", "auto", "matched", "polynomial", "ls_polynomial", "chebyshev", "neumann"})
     if (method == name) return true;
   return false;
 }

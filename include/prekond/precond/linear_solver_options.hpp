@@ -22,7 +22,7 @@ struct AutomaticOptions {
   std::int64_t solves = 1;
   double budget = 0.25;
 
-  /// Those of the preconditioner are known when it is chosen.
+  /// The preconditioner has its own, once it is chosen.
   Properties properties() const { return {}; }
 
   template <class Visitor>

@@ -17,6 +17,12 @@ constexpr std::size_t raw_size = std::size_t(1) << 17;
 constexpr int gzip_format = 15 + 16;  // the largest window, and a gzip header instead of zlib's own
 constexpr std::size_t max_comment_length = std::size_t(1) << 20;
 
+/// zlib does not say how much it wanted.
+class NoMemoryToInflate : public std::bad_alloc {
+ public:
+  const char* what() const noexcept override { return "zlib failed to allocate its window of 32768 bytes"; }
+};
+
 std::FILE* open_file(const std::string& path) {
   std::error_code ignored;  // a path that cannot be examined cannot be opened either, and that is reported
   if (std::filesystem::is_directory(path, ignored)) fail_in_file(path, 0, "is a directory, not a file");
@@ -63,7 +69,7 @@ TextInput::TextInput(std::string path, std::size_t block_size)
       m_raw_data(std::make_unique_for_overwrite<char[]>(raw_size)) {
   m_compressed = has_bytes() && m_raw.avail_in > 1 && std::memcmp(m_raw.next_in, "\x1f\x8b", 2) == 0;
   m_in_member = m_compressed;
-  if (m_compressed && inflateInit2(&m_raw, gzip_format) != Z_OK) throw std::bad_alloc();
+  if (m_compressed && inflateInit2(&m_raw, gzip_format) != Z_OK) throw NoMemoryToInflate();
   read_ahead(std::launch::deferred, "");
 }
 
@@ -141,7 +147,7 @@ void TextInput::inflate_some() {
   const int error = inflate(&m_raw, Z_NO_FLUSH);
   m_in_member = error != Z_STREAM_END;
   if (error == Z_STREAM_END) inflateReset(&m_raw);
-  if (error == Z_MEM_ERROR) throw std::bad_alloc();
+  if (error == Z_MEM_ERROR) throw NoMemoryToInflate();
   if (error != Z_OK && error != Z_STREAM_END && error != Z_BUF_ERROR)
     fail_in_file(m_path, 0, "the gzip file is corrupt (", m_raw.msg ? m_raw.msg : "not a gzip stream",
                  "): fetch or compress it again");

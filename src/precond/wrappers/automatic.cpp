@@ -16,7 +16,6 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
-#include <new>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -54,9 +53,13 @@ std::optional<double> iterations_with_jacobi(const Space& space, const CsrView<S
   StoppingOptions stopping;
   stopping.rtol = target;
   stopping.max_iters = steps;
-  const SolveResult result = create_solver<Scalar, Space>(jacobi.solver.name, jacobi.solver.options)
-                                 ->solve(space, CsrOperator<Scalar, Space>(a), preconditioner.get(), b, x,
-                                         stopping, [&](std::int64_t, double norm) { norms.push_back(norm); });
+  const SolveResult result =
+      create_solver<Scalar, Space>(jacobi.solver.name, jacobi.solver.options)
+          ->solve(space, CsrOperator<Scalar, Space>(a), preconditioner.get(), b, x, stopping,
+                  [&](std::int64_t iteration, double norm_r) {
+                    norms.resize(static_cast<std::size_t>(iteration) + 1, norm_r);
+                    norms.back() = norm_r;  // a solver that starts again passes an iteration once more
+                  });
   if (result.reason == StopReason::breakdown_not_spd) return std::nullopt;
   const auto done = static_cast<double>(result.iterations);
   if (result.converged) return done;
@@ -143,8 +146,6 @@ std::string Automatic<Scalar, Space>::choose(const Space& space, const matrix_so
       return reason;
     } catch (const InputError& error) {
       next->outcome = error.what();
-    } catch (const std::bad_alloc&) {
-      next->outcome = "its setup needs more memory than there is";
     }
     next->is_out = true;
     failures += (failures.empty() ? "" : "; ") + next->preconditioner.name + ": " + next->outcome;
