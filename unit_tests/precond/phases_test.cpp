@@ -421,7 +421,7 @@ TYPED_TEST(PhasesTest, TheCountOfEveryAlgorithmIsWhatAToolSees) {
       EXPECT_GE(others, 1);
       // A kept pattern takes no more than one that is found, but for its longest row, which is looked for,
       // and the launches of the static SPAI, by which the dynamic one's is solved.
-      EXPECT_LE(others, most);
+      EXPECT_LE(others, most) << ::testing::PrintToString(seen);
       most = others + 2;
     }
     const int with_tool = m.report().fences;

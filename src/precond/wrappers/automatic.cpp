@@ -47,8 +47,7 @@ std::optional<double> iterations_with_jacobi(const Space& space, const CsrView<S
   const auto preconditioner = make_registered_method<Scalar, Space>(jacobi.preconditioner, "preconditioner");
   preconditioner->numeric(space, a);
   const auto b = allocate<Vector<Scalar, Space>>(space, "prekond::auto::b", a.num_rows);
-  const auto x = allocate<Vector<Scalar, Space>>(space, "prekond::auto::x", a.num_rows);
-  Kokkos::deep_copy(space, x, Scalar(0));
+  const auto x = allocate_zero<Vector<Scalar, Space>>(space, "prekond::auto::x", a.num_rows);
   krylov::fill_random<Scalar, Space>(space, b, RowNumbers<Space>{a.num_rows}, 1);
   std::vector<double> norms;
   StoppingOptions stopping;
