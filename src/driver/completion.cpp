@@ -29,7 +29,7 @@ std::string joined(const std::vector<std::string>& words, const std::string& sep
 
 /// The lines `COMMAND:FLAG) found="...";;` of the options whose values are words.
 std::string values_of(const CLI::App& sub) {
-  const std::string command = sub.get_name();
+  const std::string& command = sub.get_name();
   std::string lines;
   for (const SettingKey& key : setting_keys(settings_of(command))) {
     const std::string words = joined(known_words(settings_of(command), key), " ");
