@@ -11,6 +11,7 @@
 #include <prekond/matrix/spmv.hpp>
 #include <prekond/precond/linear_solver.hpp>
 
+#include <algorithm>
 #include <cmath>
 
 namespace prekond::testing {
@@ -46,6 +47,14 @@ class LinearSolverTest : public ::testing::Test {
     options.solver = {"cg", {}};
     options.reuse = reuse;
     return options;
+  }
+
+  /// Of the preconditioner of `with`, in products with A.
+  static double setup_of(const Matrix& a) {
+    for (const Candidate& known :
+         candidates_for(statistics<double, Space>(Space(), a), !is_host_space<Space>, false))
+      if (known.preconditioner.name == "ick") return known.setup;
+    return 0;
   }
 
   struct Counts {
@@ -101,6 +110,31 @@ TYPED_TEST(LinearSolverTest, OneThatChangesGetsANewOneWhereTheOldOneCostsMore) {
   EXPECT_GE(kept.iterations, renewed.iterations);
 }
 
+TYPED_TEST(LinearSolverTest, IterationsThatAddUpToASetupAreFollowedByOne) {
+  const auto matrices = this->steps(60, 0.01);
+  const double setup = this->setup_of(matrices[0]);
+  LinearSolver<double, TypeParam> solver(this->with(SetupReuse::automatic));
+  solver.set_matrix(TypeParam(), matrices[0]);
+  auto first = this->solve(solver, matrices[0]);
+  double excess = 0;
+  std::int64_t setups = 1;
+  for (std::size_t s = 1; s < matrices.size(); ++s) {
+    solver.set_values(TypeParam(), matrices[s]);
+    const auto iterations = this->solve(solver, matrices[s]);
+    const bool is_due = excess > setup;
+    if (is_due) {
+      first = iterations;
+      excess = 0;
+      ++setups;
+    } else {
+      excess +=
+          static_cast<double>(std::max<std::int64_t>(0, iterations - first)) * solver.chosen().iteration;
+    }
+    ASSERT_EQ(solver.setups(), setups) << "step " << s;
+  }
+  EXPECT_GE(setups, 3);
+}
+
 TYPED_TEST(LinearSolverTest, ASolveWithAFormerPreconditionerEndsWhereItCostsTooMuch) {
   auto matrices = this->steps(2, 1e4);
   LinearSolver<double, TypeParam> solver(this->with(SetupReuse::automatic));
@@ -113,10 +147,7 @@ TYPED_TEST(LinearSolverTest, ASolveWithAFormerPreconditionerEndsWhereItCostsTooM
   LinearSolver<double, TypeParam> fresh(this->with(SetupReuse::automatic));
   fresh.set_matrix(TypeParam(), matrices[1]);
   const auto alone = this->solve(fresh, matrices[1]);
-  double setup = 0;
-  for (const Candidate& known : candidates_for(statistics<double, TypeParam>(TypeParam(), matrices[0]),
-                                               !is_host_space<TypeParam>, false))
-    if (known.preconditioner.name == "ick" && setup == 0) setup = known.setup;
+  const double setup = this->setup_of(matrices[0]);
   const double lost = static_cast<double>(first) + 1 + 2 * setup / fresh.chosen().iteration;
   EXPECT_LE(static_cast<double>(second - alone), lost + 3) << "two setups' work beyond the first solve's";
 }
