@@ -49,7 +49,7 @@ class LinearSolverTest : public ::testing::Test {
     return options;
   }
 
-  /// Of the preconditioner of `with`, in products with A.
+  /// The work of a setup of `ick`, in products with A.
   static double setup_of(const Matrix& a) {
     for (const Candidate& known :
          candidates_for(statistics<double, Space>(Space(), a), !is_host_space<Space>, false))
