@@ -275,8 +275,9 @@ void check_case(const Case& c, bool with_threads) {
     count(what);
   };
   if (with_threads) check_same(end_of(all_threads, c), "with two threads");
-  // adaptive_fsai may go on from the pattern of the first values, by the option reuse.
-  const bool starts_anew = c.precond.options.count("reuse") == 0;
+  // adaptive_fsai may go on from the pattern of the first values, by the option reuse, and auto with the
+  // method that they led to.
+  const bool starts_anew = c.precond.options.count("reuse") == 0 && c.precond.name != "auto";
   if (c.first_factor != 1 && !c.without && starts_anew && end.refusal.empty()) {
     const End again = end_of(one_thread, c, c.first_factor);
     if (!again.pattern_kept) check_same(again, "set up again");
