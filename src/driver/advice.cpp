@@ -102,7 +102,7 @@ std::vector<Candidate> successors(const Settings& settings, const Outcome<Scalar
                                   std::vector<Candidate> candidates, double iterations) {
   const MethodFacts& last = outcome.method;
   const bool is_indefinite = outcome.solve.reason == StopReason::breakdown_not_spd;
-  std::optional<Candidate> like;  // the one of the same preconditioner, whatever the solver
+  std::optional<Candidate> like;  // one of the same preconditioner, with any solver
   for (Candidate& candidate : candidates) {
     const auto method = method_by_command<Scalar>(settings, candidate);
     if (!method) candidate.outcome = "the other settings exclude it";

@@ -70,7 +70,6 @@ class LinearSolver {
   LinearSolverOptions m_options;
   std::optional<MatrixSource<Scalar, Space>> m_source;
   std::unique_ptr<Operator<Scalar, Space>> m_operator;
-  std::unique_ptr<AutoSolver<Scalar, Space>> m_chooser;
   std::unique_ptr<Method> m_made;
   std::optional<Candidate> m_chosen;  ///< of the last solve that converged
   bool m_is_current = false;          ///< is M made of the values that A has now?

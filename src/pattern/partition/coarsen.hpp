@@ -28,7 +28,7 @@ struct Coarsened {
 /// many vertices as a row has entries.
 ///
 /// Cost: four readings of the graph, and a sort of its vertices. Memory: the result, and 24 bytes a vertex.
-/// The same bits whatever the threads.
+/// The bits do not depend on the threads.
 ///
 /// \pre a symmetric pattern
 template <class Space>

@@ -33,7 +33,6 @@ void LinearSolver<Scalar, Space>::set_matrix(const Space& space, const MatrixSou
   validate<Scalar, Space>(space, a.csr());
   m_operator = std::make_unique<CsrOperator<Scalar, Space>>(a.csr());
   m_source.emplace(a);
-  m_chooser = nullptr;
   m_made = nullptr;
   m_chosen.reset();
 }
@@ -82,14 +81,14 @@ SolveResult LinearSolver<Scalar, Space>::solve_anew(const Space& space, VectorVi
                                                     VectorView<Scalar, Space> x,
                                                     const StoppingOptions& stopping, const Monitor& monitor) {
   const auto& a = m_source->csr();
-  m_chooser = std::make_unique<AutoSolver<Scalar, Space>>(
+  AutoSolver<Scalar, Space> chooser(
       with_named(
           candidates_for(statistics<Scalar, Space>(space, a), !is_host_space<Space>, is_complex<Scalar>),
           m_options.preconditioner, m_options.solver),
       a.num_rows, static_cast<std::int64_t>(a.nnz()),
       [this, space](const Candidate& candidate) { return set_up(space, candidate); }, m_options.choice);
-  const SolveResult result = m_chooser->solve(space, *m_operator, b, x, stopping, monitor);
-  m_chosen = m_chooser->chosen();
+  const SolveResult result = chooser.solve(space, *m_operator, b, x, stopping, monitor);
+  m_chosen = chooser.chosen();
   begin_count(m_chosen->iterations);
   if (!result.converged) m_made = nullptr;  // the next solve begins anew
   return result;

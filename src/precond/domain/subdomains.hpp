@@ -47,7 +47,7 @@ Subdomains<Space> disjoint_subdomains(const Space& space, const Partition<Space>
 
 /// The parts, each with its neighbours in the graph, `levels` times: patterns of products S (I + G), where
 /// row d of S has the rows of subdomain d. Calls check(grown) before each level with the sizes that the sets
-/// will have at least, and after it with those that they have. The same bits whatever the threads.
+/// will have at least, and after it with those that they have. The bits do not depend on the threads.
 ///
 /// Cost: a reading of G's rows for each row of a subdomain, a level, see product_pattern; a sort of the
 /// places. Memory: the result, a copy of G, and 8 bytes a place. Fences a few times. \throws InputError for

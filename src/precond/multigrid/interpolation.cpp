@@ -261,7 +261,7 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> interpolation(
   const auto q = allocate<Vector<double, Space>>(space, "prekond::amg::interpolation::q", n);
   const VectorView<const int, Space> rows_of_columns =
       target.is_numbered ? VectorView<const int, Space>(points.coarse) : VectorView<const int, Space>();
-  constexpr int lanes = 8;  // whatever the rows: they give the order of a sum
+  constexpr int lanes = 8;  // for rows of any length: they give the order of a sum
   Kokkos::parallel_for("prekond::amg::interpolation::direct", RowTeams<Space>::policy(space, n, lanes * n),
                        DirectValues<Scalar, Space>{influences.strong, points.number, rows_of_columns, b, q});
   Kokkos::parallel_for(

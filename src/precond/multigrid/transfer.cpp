@@ -325,7 +325,7 @@ void Hierarchy<Scalar, Space>::raise_rounding(const Space& space, Level<Scalar, 
                          SizeOfDiagonal<Scalar, Space>{fine.matrix, fine.sizes});
   }
   coarse.sizes = list(coarse.num_rows());
-  constexpr int lanes = 32;  // whatever the rows: they give the order of a sum
+  constexpr int lanes = 32;  // for rows of any length: they give the order of a sum
   Kokkos::parallel_for(
       "prekond::amg::raise_rounding",
       RowTeams<Space>::policy(space, coarse.num_rows(), lanes * coarse.num_rows()),

@@ -64,7 +64,7 @@ Vector<double, Space> measure_rows(const Space& space, const CsrGraphView<Space>
                                    VectorView<const real_type_t<Scalar>, Space> diagonal, double delta) {
   const auto least = allocate<Vector<double, Space>>(space, "prekond::fsai::postfilter::least", g.num_rows);
   const KeepLarge<Scalar, Space> large{g, values, diagonal, {}};
-  constexpr int lanes = 8;  // whatever the rows: they give the order of a sum
+  constexpr int lanes = 8;  // for rows of any length: they give the order of a sum
   Kokkos::parallel_for("prekond::fsai::postfilter::norms",
                        RowTeams<Space>::policy(space, g.num_rows, lanes * g.num_rows),
                        MeasureRow<Scalar, Space>{large, delta, least});
