@@ -82,7 +82,9 @@ double still_to_come(const SolveResult& result, double target) {
 /// A candidate as `solve` would take it from the command line; nothing where the other settings exclude it.
 template <class Scalar>
 std::optional<Method<Scalar>> method_by_command(const Settings& settings, const Candidate& candidate) {
-  CommandLine line{.command = "solve", .settings = settings};
+  CommandLine line;
+  line.command = "solve";
+  line.settings = settings;
   line.settings.devices = 1;
   line.settings.precond = candidate.preconditioner.name;
   line.settings.precond_options = candidate.preconditioner.options;
