@@ -6,7 +6,7 @@
     auto_table.py measure --prekond PROGRAM --out FILE.json [--matrices FILE|FOLDER ...] [--generate NAME:SIZE ...] [--seconds 60]
     auto_table.py render --in FILE.json --out FILE.md
 
-A run is a process of its own; a time is setup and solve, the least of --repeat runs. FILE.json is added to: a matrix that it has is not
+A method has a process of its own; a time is that of a setup and a solve, the median of --repeat. FILE.json is added to: a matrix that it has is not
 run again. A file A.mtx.gz has its right-hand side in A_b.mtx where that is there; others a random one.
 """
 import argparse
@@ -23,31 +23,24 @@ GENERATED = ["poisson2d:300", "poisson3d:40", "anisotropic2d:300", "elasticity3d
 
 
 def solve(arguments, matrix, options):
-    """The report of a run with the least time, or why there is none."""
+    """The report of a process, or why there is none. Its times are medians of --repeat setups and solves."""
     place = Path(matrix)
     words = [matrix] if place.exists() else ["--generate", matrix]
     side = place.with_name(place.name.split(".mtx")[0] + "_b.mtx")
     words += ["--rhs", str(side)] if place.exists() and side.exists() else []
-    best = {"reason": "none"}
-    for _ in range(arguments.repeat):
-        with tempfile.NamedTemporaryFile(suffix=".json") as report:
-            command = [arguments.prekond, "solve", *words, *options, "--rtol", arguments.rtol, "--max-iters", "5000", "--quiet", "--report",
-                       report.name, *([f"--kokkos-num-threads={arguments.threads}"] if arguments.threads else [])]
-            try:
-                ended = subprocess.run(command, capture_output=True, text=True, timeout=arguments.seconds, check=False)
-            except subprocess.TimeoutExpired:
-                return {"reason": f"more than {arguments.seconds:g} s"}
-            if ended.returncode not in (0, 4, 5):
-                return {"reason": ended.stderr.strip().split("\n")[-1][:160]}
-            found = load(report.name)
-        if "seconds" not in best or found["total_seconds"] < best["seconds"]:
-            best = {"reason": found["solver"]["reason"], "converged": found["solver"]["converged"], "iterations": found["solver"]["iterations"],
-                    "seconds": float(f"{found['total_seconds']:.4g}"), "method": method_text(found["preconditioner"], found["solver"]["name"]),
-                    "candidates": found["candidates"], "rows": found["matrix"]["rows"], "nnz": found["matrix"]["nnz"],
-                    "machine": found["prekond"]}
-        if best["seconds"] > arguments.seconds / 4:
-            break
-    return best
+    with tempfile.NamedTemporaryFile(suffix=".json") as report:
+        command = [arguments.prekond, "solve", *words, *options, "--rtol", arguments.rtol, "--max-iters", "5000", "--quiet", "--report",
+                   report.name, "--repeat", str(arguments.repeat), *([f"--kokkos-num-threads={arguments.threads}"] if arguments.threads else [])]
+        try:
+            ended = subprocess.run(command, capture_output=True, text=True, timeout=arguments.repeat * arguments.seconds, check=False)
+        except subprocess.TimeoutExpired:
+            return {"reason": f"more than {arguments.seconds:g} s"}
+        if ended.returncode not in (0, 4, 5):
+            return {"reason": ended.stderr.strip().split("\n")[-1][:160]}
+        found = load(report.name)
+    return {"reason": found["solver"]["reason"], "converged": found["solver"]["converged"], "iterations": found["solver"]["iterations"],
+            "seconds": float(f"{found['total_seconds']:.4g}"), "method": method_text(found["preconditioner"], found["solver"]["name"]),
+            "candidates": found["candidates"], "rows": found["matrix"]["rows"], "nnz": found["matrix"]["nnz"], "machine": found["prekond"]}
 
 
 def method_text(preconditioner, solver):

@@ -425,6 +425,9 @@ sanitize_cases() {
   done
   echo "amg_levels solve --generate elasticity3d:6 --max-iters 20 --precond amg -p coarse_size=20"
   echo "amg_classical solve --generate poisson2d:20 --max-iters 20 --precond amg -p coarse_size=20 coarsening=classical"
+  echo "partition solve --generate poisson2d:40 --max-iters 20 --precond block_jacobi -p partition=multilevel block_size=16"
+  echo "spai_long_columns solve $general --solver fgmres --precond spai -p power=3"
+  echo "choice solve --generate poisson2d:40 --rhs random --max-iters 20"
   for name in $("$program" list solvers | sed 's/ .*//'); do
     [[ $name == cg ]] || echo "solver_$name solve $general --precond jacobi --solver $name"
     [[ $name != [cbg]* ]] || echo "batch_$name batch --generate stencil3:20,batch=9 --max-iters 20 --solver $name"

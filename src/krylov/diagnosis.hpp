@@ -62,17 +62,16 @@ class Diagnosis {
                       VectorView<const Scalar, Space> x, const ExtendedNumber& size_x,
                       double relative_residual, int* products) {
     const VectorView<const Scalar, Space> b = column(m_system.rhs(), c);
-    const ExtendedNumber size_b = norm_of(b);
-    multiply(r, 0);
-    multiply(x, 1);  // not b - r, which is 0 where A x is nothing against b
-    multiply(b, 2);
+    const ExtendedNumber sizes[] = {size_r, size_x, norm_of(b)};
+    multiply(r, sizes[0], 0);
+    multiply(x, sizes[1], 1);  // not b - r, which is 0 where A x is nothing against b
+    multiply(b, sizes[2], 2);
     m_norms.read(m_problem.space, 3, m_problem.reducer);
     *products += 3;
     double smallest = std::numeric_limits<double>::infinity(), largest = 0;
-    const ExtendedNumber sizes[] = {size_r, size_x, size_b};
     for (int k = 0; k < 3; ++k) {
       if (!sizes[k].is_finite() || sizes[k].is_zero() || !m_norms.of(0, k).is_finite()) continue;
-      const double stretch = ratio(m_norms.of(0, k), sizes[k]);
+      const double stretch = ratio(m_norms.of(0, k), sizes[k].times_power(-sizes[k].exponent));
       smallest = std::min(smallest, stretch);
       largest = std::max(largest, stretch);
     }
@@ -87,8 +86,10 @@ class Diagnosis {
     int direction, product;
   };
 
-  void multiply(VectorView<const Scalar, Space> v, int place) {
-    m_system.multiply(as_multivector(v), as_multivector(m_y));
+  /// Of v times the power of two that makes its norm an ordinary number: A v may be out of range.
+  void multiply(VectorView<const Scalar, Space> v, const ExtendedNumber& size, int place) {
+    times_power<Scalar, Space>(m_problem.space, v, m_p, -size.exponent);
+    m_system.multiply(as_multivector(VectorView<const Scalar, Space>(m_p)), as_multivector(m_y));
     m_norms.start(m_problem.space, 0, place, m_y, m_reduce);
   }
   ExtendedNumber norm_of(VectorView<const Scalar, Space> v) {

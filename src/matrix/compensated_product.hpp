@@ -168,7 +168,7 @@ struct AddCompensatedProduct {
       Sum total(y(i, v), y_low(i, v));
       total.add(alpha, sum);
       y(i, v) = total.sum();
-      y_low(i, v) = total.error();
+      y_low(i, v) = total.safe_error();
     });
   }
 };

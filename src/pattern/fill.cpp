@@ -122,7 +122,7 @@ struct Budget {
     return 2 * static_cast<std::size_t>(std::max<std::int64_t>(0, most_bytes - bytes(0))) / bytes_of_entry();
   }
   void check(std::size_t nnz, bool is_all = true) const {
-    if (bytes(nnz) <= most_bytes) return;
+    if (is_all && bytes(nnz) <= most_bytes) return;
     const std::string least = is_all ? "" : "more than ";
     throw InputError("the pattern of the factors of level " + std::to_string(level) + " would have " + least +
                      std::to_string(nnz) + " entries and take " + least + std::to_string(bytes(nnz)) +

@@ -31,7 +31,7 @@ struct Budget {
     return 2 * static_cast<std::size_t>(std::max<std::int64_t>(0, max_bytes - bytes(0))) / sizeof(int);
   }
   void check(std::size_t nnz, bool is_all = true) const {
-    if (bytes(nnz) <= max_bytes) return;
+    if (is_all && bytes(nnz) <= max_bytes) return;
     const std::string least = is_all ? "" : "more than ";
     throw InputError(
         (part == Part::lower ? "the lower triangle of the pattern's power " : "the pattern's power ") +

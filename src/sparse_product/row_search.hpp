@@ -305,7 +305,8 @@ class Search {
 };
 
 /// The rows that `check(nnz, is_all)` has allowed: it throws where the result would be too large. Above
-/// `most` entries the count ends, and `is_all` is false.
+/// `most` entries the count ends, and `check(most, false)` throws. (The number that was counted until then
+/// depends on the threads.)
 template <int Lanes, class Space, class Check>
 CsrGraph<Space> search_by_lanes(const Space& space, const std::string& name, const CsrGraphView<Space>& first,
                                 const CsrGraphView<Space>& s, Part part, int k, std::int64_t slab_bytes,
@@ -317,7 +318,7 @@ CsrGraph<Space> search_by_lanes(const Space& space, const std::string& name, con
   SearchRows<Space, Lanes> kernel{s,  first, k,  part, search.layout(0), 0, {}, length, most, counted, {},
                                   {}, {},    {}, {}};
   search.run(kernel, "::count_rows");
-  if (const std::size_t found = search.counted(kernel); found > most) check(found, false);
+  if (search.counted(kernel) > most) check(most, false);
   const auto [row_ptrs, nnz] = scan_row_lengths(space, name, n, VectorView<const int, Space>(length));
   check(nnz, true);
   auto col_idxs = allocate<Vector<int, Space>>(space, name + "::col_idxs", nnz);

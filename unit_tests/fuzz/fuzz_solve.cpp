@@ -201,6 +201,7 @@ void require(bool condition, const std::string& what, const Case& c, const End& 
       << " iterations, residual " << result.true_relative_residual << ", which is " << relative(end.x)
       << " and was " << relative(c.x0) << '\n'
       << c.text();
+  out.precision(17);
   for (const double x : end.x) out << "x " << x << '\n';
   check(false, out.str());
 }

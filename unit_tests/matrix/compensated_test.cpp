@@ -132,6 +132,33 @@ TYPED_TEST(CompensatedTest, HasTwiceTheDigits) {
   }
 }
 
+/// Rows whose products cancel, so that b - A x = b, of which twice the digits do not reach to.
+TYPED_TEST(CompensatedTest, LostDigitsDoNotLookLikeASmallResidual) {
+  const int n = 400;
+  std::mt19937 random(11);
+  std::vector<std::vector<double>> dense(n, std::vector<double>(n, 0.0));
+  for (int i = 0; i < n; ++i)
+    for (int k = 0; k < 2 + i % 9; ++k) {
+      const double value = std::ldexp(1 + double(random()) / 0x1p32, 115);
+      dense[i][(i + 7 * k) % (n / 2)] = value;
+      dense[i][n / 2 + (i + 5 * k) % (n / 2)] = -value;
+    }
+  const CsrOperator<double, TypeParam> op(to_device<TypeParam>(sparse(dense)));
+  const MultiVector<double, TypeParam> x("x", n, 1), y("y", n, 1), low("low", n, 1);
+  Kokkos::deep_copy(x, 1.0 / 3);
+  for (const double b : {1.34375, -0x1p-30}) {
+    Kokkos::deep_copy(y, b);
+    Kokkos::deep_copy(low, 0);
+    op.apply_compensated(TypeParam(), -1, x, y, low);
+    Kokkos::fence();
+    const auto high = to_vector(column(y, 0)), rest = to_vector(column(low, 0));
+    for (int i = 0; i < n; ++i) {
+      const double found = high[i] + rest[i];
+      EXPECT_GE(std::abs(found), std::abs(found - b) * (1 - 1e-12)) << i;
+    }
+  }
+}
+
 TYPED_TEST(CompensatedTest, TakesPowersOfTwo) {
   const HostMatrix<double> a = wide_matrix(40, 5);
   const CsrOperator<double, TypeParam> op(to_device<TypeParam>(a));

@@ -59,7 +59,8 @@ template <class Scalar, class Space>
 class CompensatedOperator : public Operator<Scalar, Space> {
  public:
   /// y + y_low += alpha A x, for k columns, added up as if in twice the precision; alpha is a power of two,
-  /// or minus one. y_low has the digits that y has no place for.
+  /// or minus one. y_low has the digits that y has no place for, and y + y_low is no smaller than the
+  /// rounding error that it has all the same.
   virtual void apply_compensated(const Space& space, real_type_t<Scalar> alpha,
                                  MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,
                                  MultiVectorView<Scalar, Space> y_low) const = 0;
