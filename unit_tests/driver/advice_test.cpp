@@ -77,8 +77,8 @@ TEST_F(AdviceTest, InfoProposesMethodsForTheKindOfTheMatrix) {
   EXPECT_THAT(run({"info", "rectangular.mtx"}).out, Not(HasSubstr("try:")));
 }
 
-// The preconditioner ic0 is exact for a tridiagonal matrix, and without one cg takes an iteration for two
-// rows: so many that ic0 is worth its triangular solves on a device too.
+// The preconditioner ic0 is exact for a tridiagonal matrix, and without one cg takes an iteration a row,
+// which is enough to pay for triangular solves on a device too.
 TEST_F(AdviceTest, ASlowSolveEndsWithABetterCommand) {
   ASSERT_EQ(run({"generate", "tridiagonal:3000", "-o", "long chain.mtx"}).code, 0);
   write("slow.json", R"({"matrix": "long chain.mtx", "x0": "zero", "scale": true, "rtol": 1e-4})");
