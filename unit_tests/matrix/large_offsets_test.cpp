@@ -127,8 +127,9 @@ TYPED_TEST(LargeOffsets, Transposes) {
   using Csr = typename TestFixture::Matrix;
   const Space space;
   const Csr expected = transpose<double, Space>(space, this->small);
-  if constexpr (is_host_space<Space>)
+  if constexpr (is_host_space<Space>) {
     EXPECT_EQ(to_host(transpose<double, Space>(space, this->large)), to_host(expected));
+  }
   const Csr found(expected.num_rows, expected.num_cols, expected.row_ptrs,
                   Vector<int, Space>("columns", expected.nnz()),
                   Vector<double, Space>("values", expected.nnz()));
