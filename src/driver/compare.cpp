@@ -177,8 +177,8 @@ std::vector<Method<Scalar>> methods_of_list(const Context& context, const Proble
   const Settings& settings = context.settings;
   std::vector<Method<Scalar>> methods;
   std::string reasons;
-  const std::vector<Candidate> candidates =
-      candidates_of(settings, statistics_of_all<Scalar>(context, problem), is_complex<Scalar>);
+  const std::vector<Candidate> candidates = candidates_of(
+      settings, statistics_of_all<Scalar>(context, problem), is_complex<Scalar>, context.processes.size());
   for (const Candidate& candidate : by_expected_work(candidates)) {
     try {
       Method<Scalar>& method = methods.emplace_back(method_of<Scalar>(settings, candidate));

@@ -187,7 +187,8 @@ class Run {
     bool has_begun = false;
     const MatrixStatistics facts = statistics_of_all<Scalar>(m_context, m_problem);
     AutoSolver<Scalar, Space> chooser(
-        candidates_of(settings, facts, is_complex<Scalar>), facts.num_rows, facts.nnz,
+        candidates_of(settings, facts, is_complex<Scalar>, m_context.processes.size()), facts.num_rows,
+        facts.nnz,
         [&](const Candidate& candidate) {
           m_taken.emplace(method_of<Scalar>(settings, candidate));
           m_method = &*m_taken;

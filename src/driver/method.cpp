@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "method.hpp"
 
+#include <prekond/precond/amg.hpp>
 #include <prekond/precond/several_devices.hpp>
 
 #include <algorithm>
@@ -234,10 +235,18 @@ Method<Scalar> undecided(const Settings& settings) {
 
 }  // namespace
 
-std::vector<Candidate> candidates_of(const Settings& settings, const MatrixStatistics& facts,
-                                     bool is_complex) {
-  return with_named(candidates_for(facts, !is_host_space<Space>, is_complex),
-                    {settings.precond, settings.precond_options}, {settings.solver, settings.solver_options});
+std::vector<Candidate> candidates_of(const Settings& settings, const MatrixStatistics& facts, bool is_complex,
+                                     int num_ranks) {
+  std::vector<Candidate> candidates = candidates_for(facts, !is_host_space<Space>, is_complex);
+  // Each rank does all of the work of a hierarchy that it has whole, and its part of a product with A.
+  for (Candidate& candidate : candidates)
+    if (candidate.preconditioner.name == AmgOptions::name && facts.num_rows <= AmgOptions().gather_rows) {
+      candidate.setup *= num_ranks;
+      candidate.iteration += (num_ranks - 1) * candidate.application;
+      candidate.application *= num_ranks;
+    }
+  return with_named(std::move(candidates), {settings.precond, settings.precond_options},
+                    {settings.solver, settings.solver_options});
 }
 
 template <class Scalar>

@@ -59,10 +59,10 @@ struct Method : MethodFacts {
 template <class Scalar>
 std::vector<Method<Scalar>> choose_methods(const CommandLine& line);
 
-/// AutoSolver's candidates for a matrix, with the solver or the preconditioner of the settings where one is
-/// named.
-std::vector<Candidate> candidates_of(const Settings& settings, const MatrixStatistics& facts,
-                                     bool is_complex);
+/// AutoSolver's candidates for a matrix whose rows `num_ranks` ranks share, with the solver or the
+/// preconditioner of the settings where one is named.
+std::vector<Candidate> candidates_of(const Settings& settings, const MatrixStatistics& facts, bool is_complex,
+                                     int num_ranks);
 
 /// A candidate as the user would have named it. \throws OptionError as choose_methods
 template <class Scalar>
