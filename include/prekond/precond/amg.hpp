@@ -211,10 +211,10 @@ struct AmgOptions {
           "whether a later numeric phase keeps the aggregates or coarse rows and all patterns, or finds them "
           "anew");
     visit("gather_rows", gather_rows, std::int64_t(0), (std::int64_t(1) << 31) - 1,
-          "on several ranks: number of rows of the whole matrix up to which every rank has all of them, with "
-          "one "
-          "rank's hierarchy; raise it for fewer iterations, lower it where the setup by every rank takes "
-          "longer; above it each rank has a hierarchy of its own rows");
+          "on several ranks: number of rows of the whole matrix up to which every rank has the hierarchy of "
+          "all "
+          "rows; raise it for fewer iterations, lower it where a setup by every rank takes longer; above it "
+          "each rank has a hierarchy of its own rows");
   }
 };
 

@@ -43,7 +43,8 @@ struct DistributedOptions {
     visit("rank_overlap", rank_overlap, -1, 1000000,
           "on several ranks: levels of other ranks' rows that a rank's setup reads. -1: of fsai, "
           "nonsymmetric_fsai, spai and isai as many as they need to be what one rank finds, of adaptive_fsai "
-          "at most 2, of other methods none, and polynomials are those of the whole matrix; 0: none, block "
+          "at most 2, of amg all up to its gather_rows, of other methods none, and polynomials are those of "
+          "the whole matrix; 0: none, block "
           "Jacobi over the ranks; more: of adaptive_fsai up "
           "to its steps, where it is what one rank finds; of methods for the whole matrix, restricted "
           "additive Schwarz");
