@@ -41,6 +41,7 @@ std::vector<SolveResult> KrylovIteration<Scalar, Space>::run() {
       const Column& state = m_columns[c];
       times_power<Scalar, Space>(space(), column(state.is_at_first ? m_first : m_best, c), x(c),
                                  state.is_at_first ? state.first_exponent : state.best_exponent);
+      space().fence("prekond::krylov::went_back");  // the copies go away
     }
   std::vector<SolveResult> results;
   for (const Column& column : m_columns) results.push_back(column.result);

@@ -41,7 +41,8 @@ struct CgOptions {
 ///
 /// With `flexible` each direction is made A-orthogonal to the one before for any change of M,
 /// p = z - (A p, z) / (A p, p) p; the classic beta = (r, z) / (r, z)_old assumes the same M in both. The
-/// inner product joins the reduction of (r, z) and (r, r).
+/// inner product joins the reduction of (r, z) and (r, r). The step is (p, r) / (p, A p), of which (p, r)
+/// joins (p, A p) in a kernel of its own.
 ///
 /// Complex scalars: A and M are Hermitian positive definite. The inner products r^H z, r^H r and p^H A p are
 /// real in exact arithmetic; the method uses and tests their real parts.

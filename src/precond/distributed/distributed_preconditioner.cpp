@@ -258,7 +258,7 @@ void DistributedPreconditioner<Scalar, Space>::numeric_of_method(const Space& sp
     // The next values are other ones, also where this phase fails.
     const bool is_fetched = std::exchange(m_is_fetched, false), is_kept = std::exchange(m_is_kept, false);
     if (!is_fetched && !(is_kept && m_overlap->is_up_to_date(space, a))) m_overlap->fetch(space, a);
-    if (m_is_gathered) gather_near_null_space(space, a);
+    if (m_is_gathered && !is_fetched) gather_near_null_space(space, a);  // else symbolic has just done it
     if (m_method->properties().needs_spd) find_diagonals(space, a);
   }
   set_up(a, [&] {
