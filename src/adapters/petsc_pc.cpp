@@ -45,7 +45,7 @@ struct AdapterOptions : DistributedOptions {
 /// The data of a PC.
 class PrekondPc {
  public:
-  PrekondPc() { set_name("adaptive_fsai"); }
+  PrekondPc() { set_name(AutomaticOptions::name); }
 
   const std::string& name() const { return m_name; }
   bool is_set_up() const { return m_inverse != nullptr; }

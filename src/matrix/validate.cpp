@@ -192,6 +192,23 @@ std::string describe(const HostRow<Scalar>& in, std::int64_t i, Place k, std::in
          "; all values must be finite";
 }
 
+template <class Space>
+struct IsDescent {
+  VectorView<const int, Space> col_idxs;
+  KOKKOS_FUNCTION void operator()(std::int64_t k, std::int64_t& count) const {
+    count += col_idxs(k) <= col_idxs(k - 1);
+  }
+};
+
+template <class Scalar, class Space>
+struct IsDescentAtRowBegin {
+  CsrView<Scalar, Space> a;
+  KOKKOS_FUNCTION void operator()(std::int64_t i, std::int64_t& count) const {
+    const std::size_t k = a.row_ptrs(i);
+    count += k > 0 && k < a.row_ptrs(i + 1) && a.col_idxs(k) <= a.col_idxs(k - 1);
+  }
+};
+
 /// Copies the diagonal and finds the first row whose diagonal entry is missing, not positive or not real.
 template <class Scalar, class Space>
 struct CheckDiagonal {
@@ -281,6 +298,19 @@ void validate(const Space& space, const CsrView<Scalar, Space>& a) {
   throw InputError(describe(fetch_row(space, a, row), row, place, a.num_cols), row);
 }
 
+// A place where columns do not ascend has to be where a row begins: both are counted, which costs less than
+// going through the rows.
+template <class Scalar, class Space>
+bool rows_ascend(const Space& space, const CsrView<Scalar, Space>& a) {
+  std::int64_t descents = 0, at_row_begins = 0;
+  Kokkos::parallel_reduce("prekond::rows_ascend::descents",
+                          RowPolicy<Space>(space, 1, std::max<std::int64_t>(1, a.nnz())),
+                          IsDescent<Space>{a.col_idxs}, descents);
+  Kokkos::parallel_reduce("prekond::rows_ascend::at_row_begins", RowPolicy<Space>(space, 0, a.num_rows),
+                          IsDescentAtRowBegin<Scalar, Space>{a}, at_row_begins);
+  return descents == at_row_begins;
+}
+
 template <class Scalar, class Space>
 void check_spd_input(const Space& space, const CsrView<Scalar, Space>& a) {
   if (a.num_rows != a.num_cols)
@@ -304,6 +334,7 @@ void check_local_spd_input(const Space& space, const CsrView<Scalar, Space>& a) 
 
 #define PREKOND_VALIDATE(Scalar, Space)                                                      \
   template void validate<Scalar, Space>(const Space&, const CsrView<Scalar, Space>&);        \
+  template bool rows_ascend<Scalar, Space>(const Space&, const CsrView<Scalar, Space>&);     \
   template void check_spd_input<Scalar, Space>(const Space&, const CsrView<Scalar, Space>&); \
   template void check_local_spd_input<Scalar, Space>(const Space&, const CsrView<Scalar, Space>&);
 PREKOND_INSTANTIATE(PREKOND_VALIDATE)
