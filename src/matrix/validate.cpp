@@ -192,20 +192,21 @@ std::string describe(const HostRow<Scalar>& in, std::int64_t i, Place k, std::in
          "; all values must be finite";
 }
 
-template <class Space>
-struct IsDescent {
-  VectorView<const int, Space> col_idxs;
-  KOKKOS_FUNCTION void operator()(std::int64_t k, std::int64_t& count) const {
-    count += col_idxs(k) <= col_idxs(k - 1);
-  }
-};
-
 template <class Scalar, class Space>
-struct IsDescentAtRowBegin {
+struct CountDescents {
+  using Rows = impl::RowTeams<Space>;
   CsrView<Scalar, Space> a;
-  KOKKOS_FUNCTION void operator()(std::int64_t i, std::int64_t& count) const {
-    const std::size_t k = a.row_ptrs(i);
-    count += k > 0 && k < a.row_ptrs(i + 1) && a.col_idxs(k) <= a.col_idxs(k - 1);
+
+  KOKKOS_FUNCTION void operator()(const typename Rows::Member& team, std::int64_t& count) const {
+    Rows{a.num_rows}.for_each_row(team, [&](std::int64_t i) {
+      const std::size_t begin = a.row_ptrs(i);
+      std::int64_t of_row = 0;
+      Kokkos::parallel_reduce(
+          Kokkos::ThreadVectorRange(team, begin, a.row_ptrs(i + 1)),
+          [&](std::size_t k, std::int64_t& mine) { mine += k > begin && a.col_idxs(k - 1) >= a.col_idxs(k); },
+          of_row);
+      Kokkos::single(Kokkos::PerThread(team), [&] { count += of_row; });
+    });
   }
 };
 
@@ -298,17 +299,13 @@ void validate(const Space& space, const CsrView<Scalar, Space>& a) {
   throw InputError(describe(fetch_row(space, a, row), row, place, a.num_cols), row);
 }
 
-// A place where columns do not ascend has to be where a row begins: both are counted, which costs less than
-// going through the rows.
 template <class Scalar, class Space>
 bool rows_ascend(const Space& space, const CsrView<Scalar, Space>& a) {
-  std::int64_t descents = 0, at_row_begins = 0;
-  Kokkos::parallel_reduce("prekond::rows_ascend::descents",
-                          RowPolicy<Space>(space, 1, std::max<std::int64_t>(1, a.nnz())),
-                          IsDescent<Space>{a.col_idxs}, descents);
-  Kokkos::parallel_reduce("prekond::rows_ascend::at_row_begins", RowPolicy<Space>(space, 0, a.num_rows),
-                          IsDescentAtRowBegin<Scalar, Space>{a}, at_row_begins);
-  return descents == at_row_begins;
+  std::int64_t descents = 0;
+  if (a.nnz() > 0)
+    Kokkos::parallel_reduce("prekond::rows_ascend", impl::RowTeams<Space>::policy(space, a.num_rows, a.nnz()),
+                            CountDescents<Scalar, Space>{a}, descents);
+  return descents == 0;
 }
 
 template <class Scalar, class Space>

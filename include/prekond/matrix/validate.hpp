@@ -19,7 +19,7 @@ void validate(const Space& space, const CsrView<Scalar, Space>& a);
 /// Do columns ascend strictly in every row? Where they do not, `validate` names the first place, and
 /// `sort_rows` sorts.
 ///
-/// Cost: one reading of the columns and one of the row pointers. Fences.
+/// Cost: one reading of the pattern. Fences.
 template <class Scalar, class Space>
 bool rows_ascend(const Space& space, const CsrView<Scalar, Space>& a);
 
