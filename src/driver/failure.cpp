@@ -6,8 +6,7 @@
 
 #include <sys/resource.h>
 
-#include <new>
-
+#include "core/missing_memory.hpp"
 #include "phase.hpp"
 
 namespace prekond::driver {
@@ -50,13 +49,9 @@ Failure failure_of(const std::exception_ptr& exception) {
     return {bad_command_line, error.what(), false};
   } catch (const InputError& error) {
     return {bad_input, error.what(), false};
-  } catch (const std::bad_alloc& error) {
-    return out_of_memory(error.what());
   } catch (const std::exception& error) {
-    // Kokkos's exception for memory has another type in every version.
-    const std::string what = error.what();
-    return what.find("failed to allocate") != std::string::npos ? out_of_memory(what)
-                                                                : Failure(other_error, what, false);
+    return tells_of_missing_memory(error) ? out_of_memory(error.what())
+                                          : Failure(other_error, error.what(), false);
   } catch (...) {
     return {other_error, "an error without a description", false};
   }

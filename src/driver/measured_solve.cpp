@@ -160,8 +160,10 @@ class Run {
     return m_method->precond_name == "none" && !m_is_scaled ? nullptr : m_preconditioner.get();
   }
 
+  void begin_solve() { m_context.progress.phase(m_method->solver_name + " with " + m_method->precond_name); }
+
   void solve() {
-    m_context.progress.phase(m_method->solver_name + " with " + m_method->precond_name);
+    begin_solve();
     m_outcome.history.clear();
     const auto solver = m_method->solver->build();
     const FencedTimer timer(m_context.processes);
@@ -184,14 +186,17 @@ class Run {
     const FencedTimer timer(m_context.processes);  // the pass over A for its facts counts
     bool has_begun = false;
     const MatrixStatistics facts = statistics_of_all<Scalar>(m_context, m_problem);
-    AutoSolver<Scalar, Space> chooser(candidates_of(settings, facts, is_complex<Scalar>), facts.num_rows,
-                                      facts.nnz, [&](const Candidate& candidate) {
-                                        m_taken.emplace(method_of<Scalar>(settings, candidate));
-                                        m_method = &*m_taken;
-                                        set_up();
-                                        if (!std::exchange(has_begun, true)) set_initial_vector();
-                                        return applied();
-                                      });
+    AutoSolver<Scalar, Space> chooser(
+        candidates_of(settings, facts, is_complex<Scalar>), facts.num_rows, facts.nnz,
+        [&](const Candidate& candidate) {
+          m_taken.emplace(method_of<Scalar>(settings, candidate));
+          m_method = &*m_taken;
+          set_up();
+          begin_solve();
+          if (!std::exchange(has_begun, true)) set_initial_vector();
+          return applied();
+        },
+        settings.choice);
     m_outcome.history.clear();
     {
       std::optional<Interrupts::Deferred> deferred;

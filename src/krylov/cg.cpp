@@ -22,11 +22,12 @@ struct Vectors {
 
 /// The scalars of one column. Two sets alternate.
 struct Scalars {
-  static constexpr int size = 4;
+  static constexpr int size = 5;
   // With two reductions an iteration:
-  static constexpr Group residual{0, 2};           ///< (r, M^-1 r), (r, r)
-  static constexpr Group flexible_residual{0, 3};  ///< and (A p, M^-1 r)
-  static constexpr Group curvature{3, 1};          ///< (p, A p)
+  static constexpr Group residual{0, 2};            ///< (r, M^-1 r), (r, r)
+  static constexpr Group flexible_residual{0, 3};   ///< and (A p, M^-1 r)
+  static constexpr Group curvature{3, 1};           ///< (p, A p)
+  static constexpr Group flexible_curvature{3, 2};  ///< and (p, r)
   // With one:
   static constexpr Group dots{0, 3};  ///< (r, M^-1 r), (r, r), (A z, z)
   static constexpr Group step{3, 1};  ///< alpha
@@ -40,16 +41,19 @@ KOKKOS_FORCEINLINE_FUNCTION Real safe_ratio(Real num, Real den) {
   return den > Real(0) && Kokkos::isfinite(ratio) ? ratio : Real(0);
 }
 
-/// x += alpha p, r -= alpha q, alpha = (r, z) / (p, A p)
+/// x += alpha p, r -= alpha q, alpha = (r, z) / (p, A p), or (p, r) / (p, A p) for the flexible form: where p
+/// is what rounding leaves of z - beta p, (r, z) is of another size.
 template <class Scalar, class Space>
 void update_solution(const Space& space, const Vectors<Scalar, Space>& v,
-                     VectorView<const Scalar, Space> residual, VectorView<const Scalar, Space> curvature) {
+                     VectorView<const Scalar, Space> residual, VectorView<const Scalar, Space> curvature,
+                     bool flexible) {
   const VectorView<Scalar, Space> x = v.x, r = v.r;
   const VectorView<const Scalar, Space> p = v.p, q = v.q;
   Kokkos::parallel_for(
       "prekond::cg::update_solution", Kokkos::RangePolicy<Space>(space, 0, r.extent(0)),
       KOKKOS_LAMBDA(int i) {
-        const auto alpha = safe_ratio(real_part(residual(0)), real_part(curvature(0)));
+        const auto above = real_part(flexible ? curvature(1) : residual(0));
+        const auto alpha = safe_ratio(above, real_part(curvature(0)));
         x(i) += alpha * p(i);
         r(i) -= alpha * q(i);
       });
@@ -79,6 +83,20 @@ void flexible_dots(const Space& space, const Vectors<Scalar, Space>& v, bool fir
         sum[0] += conjugate(r(i)) * z(i);
         sum[1] += conjugate(r(i)) * r(i);
         if (!first) sum[2] += conjugate(q(i)) * z(i);
+      });
+}
+
+/// (p, q) and (p, r)
+template <class Scalar, class Space>
+void flexible_curvature_dots(const Space& space, const Vectors<Scalar, Space>& v,
+                             VectorView<Scalar, Space> result,
+                             const ReduceWorkspace<Scalar, Space>& workspace) {
+  const VectorView<const Scalar, Space> r = v.r, p = v.p, q = v.q;
+  block_reduce<2>(
+      space, "prekond::cg::flexible_curvature", r.extent(0), workspace, result,
+      KOKKOS_LAMBDA(std::int64_t i, Scalar * sum) {
+        sum[0] += conjugate(p(i)) * q(i);
+        sum[1] += conjugate(p(i)) * r(i);
       });
 }
 
@@ -179,6 +197,8 @@ class CgIteration : public krylov::KrylovIteration<Scalar, Space> {
     return m_flexible ? Scalars::flexible_residual : Scalars::residual;
   }
 
+  Group curvature_group() const { return m_flexible ? Scalars::flexible_curvature : Scalars::curvature; }
+
   void iterate() override {
     this->residual(m_r);
     m_stepped = false;
@@ -206,20 +226,28 @@ class CgIteration : public krylov::KrylovIteration<Scalar, Space> {
       if (m_flexible)
         update_flexible_direction<Scalar, Space>(this->space(), vectors(c),
                                                  m_scalars.now(residual_group(), c),
-                                                 m_scalars.before(Scalars::curvature, c), first);
+                                                 m_scalars.before(curvature_group(), c), first);
       else
         update_direction<Scalar, Space>(this->space(), vectors(c), m_scalars.now(Scalars::residual, c),
                                         m_scalars.before(Scalars::residual, c), first);
     }
     multiply_directions();
-    this->sum(m_scalars.message(Scalars::curvature));
+    this->sum(m_scalars.message(curvature_group()));
     for (int c : this->running())
       update_solution<Scalar, Space>(this->space(), vectors(c), m_scalars.now(residual_group(), c),
-                                     m_scalars.now(Scalars::curvature, c));
+                                     m_scalars.now(curvature_group(), c), m_flexible);
   }
 
-  /// q = A p and (p, q). With one running column both are one pass over the matrix.
+  /// q = A p and (p, q), and (p, r) in the flexible form. With one running column the first two are one pass
+  /// over the matrix.
   void multiply_directions() {
+    if (m_flexible) {
+      this->multiply(m_p, m_q);
+      for (int c : this->running())
+        flexible_curvature_dots<Scalar, Space>(this->space(), vectors(c), m_scalars.now(curvature_group(), c),
+                                               this->reduce_workspace());
+      return;
+    }
     if (this->running().size() == 1) {
       const int c = this->running().front();
       this->multiply_dot(column(m_p, c), column(m_q, c), m_scalars.now(Scalars::curvature, c));
@@ -256,11 +284,13 @@ class CgIteration : public krylov::KrylovIteration<Scalar, Space> {
       const Group group = residual_group();
       const double rz = m_scalars.real_now(group, c, 0), rr = m_scalars.real_now(group, c, 1);
       // The two-reduction form filed the curvature of its last step in the set before this one.
-      const double curvature = m_single ? m_scalars.real_now(Scalars::dots, c, 2)
-                                        : m_scalars.real_before(Scalars::curvature, c, 0);
+      const double curvature =
+          m_single ? m_scalars.real_now(Scalars::dots, c, 2) : m_scalars.real_before(curvature_group(), c, 0);
       StopReason breakdown = stopping::no_breakdown;
       if (!(rz > 0))
         breakdown = StopReason::breakdown_preconditioner_not_spd;
+      else if (m_flexible && m_stepped && curvature == 0)  // z is a multiple of the last p, but for rounding
+        breakdown = StopReason::stagnation;
       else if (!curvature_is_positive(c, curvature))
         breakdown = StopReason::breakdown_not_spd;
       const bool known = m_single || m_stepped;

@@ -86,7 +86,7 @@ class Diagnosis {
     int direction, product;
   };
 
-  /// Of v times the power of two that makes its norm an ordinary number: A v may be out of range.
+  /// v is multiplied by the power of two that makes its norm an ordinary number: A v may be out of range.
   void multiply(VectorView<const Scalar, Space> v, const ExtendedNumber& size, int place) {
     times_power<Scalar, Space>(m_problem.space, v, m_p, -size.exponent);
     m_system.multiply(as_multivector(VectorView<const Scalar, Space>(m_p)), as_multivector(m_y));

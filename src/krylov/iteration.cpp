@@ -35,6 +35,13 @@ std::vector<SolveResult> KrylovIteration<Scalar, Space>::run() {
   for (int c = 0; c < num_columns(); ++c)
     if (!m_columns[c].result.converged) go_back(c);
   m_system.restore();
+  // From the copies, since x' may have lost what has a place in x.
+  for (int c = 0; c < num_columns(); ++c)
+    if (m_columns[c].result.went_back) {
+      const Column& state = m_columns[c];
+      times_power<Scalar, Space>(space(), column(state.is_at_first ? m_first : m_best, c), x(c),
+                                 state.is_at_first ? state.first_exponent : state.best_exponent);
+    }
   std::vector<SolveResult> results;
   for (const Column& column : m_columns) results.push_back(column.result);
   return results;
@@ -123,8 +130,11 @@ void KrylovIteration<Scalar, Space>::go_back(int c) {
   state.result.true_relative_residual = ratio(state.best, state.norm_b);
   // That may be one of ordinary products, whose rounding errors may be larger than it is.
   if (!state.has_first || ratio(measure_rounded(), state.first) <= 1) return;
+  state.is_at_first = true;
   m_system.set_solution(c, column(m_first, c), state.first_exponent);
   measure_rounded();
+  if (state.first_exponent != m_system.solution_exponent(c))
+    state.result.true_relative_residual = ratio(state.first, state.norm_b);
 }
 
 template <class Scalar, class Space>

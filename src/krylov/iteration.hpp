@@ -66,14 +66,15 @@ class KrylovIteration {
     ExtendedNumber last_claim;  ///< the true residual at the last of them, without the powers of two
     int breakdowns = 0;
     int rescalings = 0;
-    ExtendedNumber truth;    ///< ||b - A x|| at the end of a cycle; NaN where x is not finite
-    ExtendedNumber norm_x;   ///< ||x|| there
-    bool has_best = false;   ///< whether there is a copy of x, the best so far
-    ExtendedNumber best;     ///< its ||b - A x||, without the powers of two
-    int best_exponent = 0;   ///< of the power of two that it is scaled by
-    bool has_first = false;  ///< whether there is a copy of the initial x too, as the best is another one
-    ExtendedNumber first;    ///< its ||b - A x||, as of `best`
-    int first_exponent = 0;  ///< and its power of two
+    ExtendedNumber truth;      ///< ||b - A x|| at the end of a cycle; NaN where x is not finite
+    ExtendedNumber norm_x;     ///< ||x|| there
+    bool has_best = false;     ///< whether there is a copy of x, the best so far
+    ExtendedNumber best;       ///< its ||b - A x||, without the powers of two
+    int best_exponent = 0;     ///< of the power of two that it is scaled by
+    bool has_first = false;    ///< whether there is a copy of the initial x too, as the best is another one
+    ExtendedNumber first;      ///< its ||b - A x||, as of `best`
+    int first_exponent = 0;    ///< and its power of two
+    bool is_at_first = false;  ///< whether a solve that went back went to that one
     SolveResult result;
   };
 

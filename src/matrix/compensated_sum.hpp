@@ -7,8 +7,8 @@
 namespace prekond::impl {
 
 /// A real sum and the rounding errors of its additions and products, which are exact: sum + error is as good
-/// as a sum in twice the precision. What rounding takes from it is the errors of the sum of those errors: at
-/// most `partial_errors` times half an epsilon (a running error bound).
+/// as a sum in twice the precision. Only the sum of those errors is rounded: by at most `partial_errors`
+/// times half an epsilon (a running error bound).
 ///
 /// Source: Ogita, Rump, Oishi, SIAM J. Sci. Comput. 26 (2005), algorithm 5.3 (Dot2).
 template <class Real>

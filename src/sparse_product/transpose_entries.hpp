@@ -55,6 +55,19 @@ struct ExclusiveScan {
   }
 };
 
+template <bool Conjugate, class Scalar, class Space>
+void scatter_by_column(const Space& space, const CsrView<Scalar, Space>& a,
+                       const VectorView<std::size_t, Space>& next, const VectorView<int, Space>& rows,
+                       const VectorView<Scalar, Space>& values) {
+  constexpr int vector_length = is_host_space<Space> ? 1 : 8;  // tests run this on a host too
+  constexpr int rows_per_team = 32;
+  const int teams = static_cast<int>((a.num_rows + rows_per_team - 1) / rows_per_team);
+  Kokkos::parallel_for(
+      "prekond::transpose::scatter",
+      Kokkos::TeamPolicy<Space>(space, teams, is_host_space<Space> ? 1 : rows_per_team, vector_length),
+      ScatterByColumn<Conjugate, Scalar, Space>{a, next, rows, values, rows_per_team});
+}
+
 /// By a device's threads.
 template <bool Conjugate, class Scalar, class Space>
 CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> transpose_by_scatter(
@@ -70,15 +83,7 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> transpose_by_s
   Kokkos::parallel_scan("prekond::transpose::scan", Policy(space, 0, n + 1), ExclusiveScan<Space>{row_ptrs});
   auto next = allocate<Vector<std::size_t, Space>>(space, "prekond::transpose::next", n + 1);
   Kokkos::deep_copy(space, next, row_ptrs);
-
-  constexpr int vector_length = is_host_space<Space> ? 1 : 8;  // tests run this on a host too
-  constexpr int rows_per_team = 32;
-  const ScatterByColumn<Conjugate, Scalar, Space> scatter{a, next, col_idxs, values, rows_per_team};
-  const int teams = static_cast<int>((a.num_rows + rows_per_team - 1) / rows_per_team);
-  Kokkos::parallel_for(
-      "prekond::transpose::scatter",
-      Kokkos::TeamPolicy<Space>(space, teams, is_host_space<Space> ? 1 : rows_per_team, vector_length),
-      scatter);
+  scatter_by_column<Conjugate, Scalar, Space>(space, a, next, col_idxs, values);
   CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> result(a.num_cols, a.num_rows, row_ptrs,
                                                                            col_idxs, values);
   sort_rows(space, result);

@@ -357,6 +357,7 @@ TEST(Ifpack2AllRanks, InversesByRowsAreThoseOfOneRank) {
              {"isai", {}},
              {"chebyshev", {}},
              {"ls_polynomial", {{"degree", std::int64_t(4)}}},
+             {"amg", {{"coarse_size", std::int64_t(30)}}},
              {"neumann", {{"bounds", std::string("gershgorin")}}}}) {
       SCOPED_TRACE(name + ", " + map_name);
       OptionMap of_adapter = options;

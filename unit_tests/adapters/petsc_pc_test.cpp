@@ -144,6 +144,7 @@ TEST_F(PetscPc, InversesByRowsAreThoseOfOneRank) {
                                                           {"chebyshev", "-1"},
                                                           {"ls_polynomial", "-1"},
                                                           {"neumann", "-1"},
+                                                          {"amg", "-1"},
                                                           {"adaptive_fsai", "1000"}}) {
       SCOPED_TRACE(name + ", " + parts.name);
       const OwnedPC pc = make_pc(a.get(), name.c_str(), overlap);

@@ -27,11 +27,30 @@ TEST_F(AutoTest, IsTheDefaultOfBoth) {
   EXPECT_TRUE(both["candidates"].is_null());
 }
 
+// For many solves a tridiagonal matrix gets ic0 on every space.
 TEST_F(AutoTest, TheInitialVectorMayBeThatOfTheFirstMethod) {
-  const Json zero = report_of({"solve", "--generate", "tridiagonal:200"}),
-             precond = report_of({"solve", "--generate", "tridiagonal:200", "--x0", "precond"});
+  const std::vector<std::string> solve = {"solve", "--generate", "tridiagonal:200", "--solves", "1000000"};
+  std::vector<std::string> from_m = solve;
+  from_m.insert(from_m.end(), {"--x0", "precond"});
+  const Json zero = report_of(solve), precond = report_of(from_m);
+  EXPECT_EQ(precond["preconditioner"]["name"], "ic0");
   EXPECT_TRUE(precond["solver"]["converged"]);
   EXPECT_LT(precond["solver"]["iterations"], zero["solver"]["iterations"]) << "M is A";
+}
+
+TEST_F(AutoTest, ManySolvesAreWorthALongerSetup) {
+  const Json once = report_of({"solve", "--generate", "poisson2d:60"}),
+             often = report_of({"solve", "--generate", "poisson2d:60", "--solves", "1000000"});
+  EXPECT_NE(once["preconditioner"]["name"], "amg");
+  EXPECT_EQ(often["preconditioner"]["name"], "amg");
+}
+
+TEST_F(AutoTest, TheSolveIsAStepByItself) {
+  const Json report = report_of({"solve", "--generate", "poisson2d:60", "--profile"});
+  const std::string method = report["preconditioner"]["name"];
+  std::vector<std::string> steps;
+  for (const Json& step : report["profile"]["memory"]) steps.push_back(step["step"]);
+  EXPECT_THAT(steps, ::testing::IsSupersetOf({"setup of " + method, "cg with " + method}));
 }
 
 TEST_F(AutoTest, OptionsOfANamedMethodAreCheckedBeforeTheMatrixIsRead) {

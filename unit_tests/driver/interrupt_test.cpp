@@ -6,6 +6,8 @@
 #include <gmock/gmock.h>
 #include <poll.h>
 #include <sys/stat.h>
+#include <Kokkos_Core.hpp>
+#include <prekond/core/views.hpp>
 
 #include <chrono>
 #include <thread>
@@ -150,9 +152,12 @@ TEST_F(InterruptTest, NoFileIsLeftHalfWritten) {
 }
 
 TEST_F(InterruptTest, InTheGenerationAndInASetup) {
+  // A device generates what it has memory for before the first line is shown.
   const std::string circuit = "circuit:1500";
-  EXPECT_THAT(interrupted_at("generating " + circuit, {"solve", "--generate", circuit}),
-              HasSubstr("prekond: error: interrupted in the step 'generating " + circuit + "'"));
+  if (is_host_space<Kokkos::DefaultExecutionSpace>) {
+    EXPECT_THAT(interrupted_at("generating " + circuit, {"solve", "--generate", circuit}),
+                HasSubstr("prekond: error: interrupted in the step 'generating " + circuit + "'"));
+  }
   std::ostringstream arrow;  // isai needs minutes for its full row
   arrow << "%%MatrixMarket matrix coordinate real symmetric\n10000 10000 19999\n";
   for (int i = 1; i <= 10000; ++i) arrow << i << ' ' << i << " 3\n";

@@ -221,6 +221,24 @@ TYPED_TEST(ExtremeScalesTest, AFailureLeavesNoWorseVectorThanTheInitialOne) {
     }
 }
 
+TYPED_TEST(ExtremeScalesTest, ASolveThatGoesBackHasTheBitsOfTheInitialVector) {
+  // Richardson's x leaves the range, and is scaled by large powers of two.
+  for (const int a_power : {-900, -300, 0, 300, 900}) {
+    const HostMatrix<double> a = times(problem("poisson2d:5"), a_power);
+    const std::vector<double> b = random_vector(a.num_rows),
+                              guess = times(random_vector(a.num_rows, 4), -a_power - 8);
+    for (const double factor : {-0x1p20, 0x1p300, 0x1p900}) {
+      SCOPED_TRACE(std::to_string(a_power) + ", " + std::to_string(std::log2(std::abs(factor))));
+      const Scale<double, TypeParam> m(a.num_rows, factor);
+      const auto solved = solve_with<double, TypeParam>({"richardson", {}}, operator_of<TypeParam>(a), &m, b,
+                                                        stop_at(1e-8, 300), guess);
+      if (solved.result.converged || !solved.result.went_back) continue;
+      EXPECT_EQ(solved.x, guess);
+      EXPECT_NEAR(solved.result.true_relative_residual, double(relative_residual(a, b, guess)), 1e-12);
+    }
+  }
+}
+
 TYPED_TEST(ExtremeScalesTest, ARightHandSideThatIsNothingAgainstTheResidual) {
   // Scaled by the residual after the first steps, b would be zero, and x = 0 its solution.
   std::vector<Variant> variants = all_variants();

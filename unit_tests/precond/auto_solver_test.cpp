@@ -16,6 +16,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <stdexcept>
 
 namespace prekond::testing {
 namespace {
@@ -32,18 +33,19 @@ class AutoSolverTest : public ::testing::Test {
     }
     explicit System(const std::string& problem) : System(generate<double, Space>(Space(), problem)) {}
 
+    /// In a wider type, as the rounding errors of A x in double may be larger than a small residual.
     double residual() const {
-      const Vector<double, Space> r("r", a.num_rows);
-      const CsrOperator<double, Space> op(a);
-      op.apply(Space(), as_multivector(Vector<const double, Space>(x)), as_multivector(r));
-      const auto product = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), r);
-      const auto side = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), b);
-      double squares = 0, of_b = 0;
-      for (std::size_t i = 0; i < side.extent(0); ++i) {
-        squares += (side(i) - product(i)) * (side(i) - product(i));
-        of_b += side(i) * side(i);
+      const HostMatrix<double> matrix = to_host(a);
+      const std::vector<double> solution = to_vector(x), side = to_vector(b);
+      long double squares = 0, of_b = 0;
+      for (std::int64_t i = 0; i < matrix.num_rows; ++i) {
+        long double r = side[i];
+        for (std::size_t k = matrix.row_ptrs[i]; k < matrix.row_ptrs[i + 1]; ++k)
+          r -= static_cast<long double>(matrix.values[k]) * solution[matrix.col_idxs[k]];
+        squares += r * r;
+        of_b += static_cast<long double>(side[i]) * side[i];
       }
-      return std::sqrt(squares / of_b);
+      return static_cast<double>(std::sqrt(squares / of_b));
     }
 
     CsrMatrix<double, int, std::size_t, typename Space::memory_space> a;
@@ -196,6 +198,24 @@ TEST(Candidates, ZerosOnTheDiagonalAskForAMatchingButThoseOfASaddlePoint) {
   facts.symmetric_pattern = false;
   const auto candidates = candidates_for(facts, false, false);
   EXPECT_GT(found_in(candidates, "ilu0").of_jacobis, found_in(candidates, "matched").of_jacobis);
+}
+
+TEST(Candidates, ANamedPreconditionerHasItsOwnWork) {
+  for (const bool on_device : {false, true}) {
+    const auto candidates = candidates_for(facts_of_rows(), on_device, false);
+    const Candidate known = found_in(candidates, "ilu0");
+    const auto named = with_named(candidates, {"ilu0", {}}, {AutomaticOptions::name, {}});
+    EXPECT_EQ(named.size(), 3);
+    for (const Candidate& one : named) {
+      EXPECT_EQ(one.setup, known.setup);
+      EXPECT_EQ(one.application, known.application);
+      EXPECT_EQ(one.of_jacobis, known.of_jacobis);
+      EXPECT_EQ(one.least, known.least);
+      if (one.solver.name == known.solver.name) {
+        EXPECT_DOUBLE_EQ(one.iteration, known.iteration);
+      }
+    }
+  }
 }
 
 TEST(Candidates, TriangularFactorsOfTridiagonalMatricesAreExact) {
@@ -363,6 +383,23 @@ TYPED_TEST(AutoSolverTest, ASetupThatFailsIsOut) {
   EXPECT_EQ(names, (std::vector<std::string>{"refused", "jacobi"}));
   EXPECT_EQ(chooser.candidates()[0].outcome, "no such thing");
   EXPECT_THAT(told, ::testing::Contains("refused with cg: no such thing"));
+}
+
+// The error is that of Kokkos for a View of a device.
+TYPED_TEST(AutoSolverTest, ASetupThatNeedsTooMuchMemoryIsOut) {
+  using System = typename TestFixture::System;
+  System system("poisson2d:20");
+  std::vector<std::string> names;
+  AutoSolver<double, TypeParam> chooser(
+      {TestFixture::candidate("amg", "cg", 0, 1, 0.1), TestFixture::candidate("jacobi", "cg", 1, 1, 1)},
+      system.a.num_rows, static_cast<std::int64_t>(system.a.nnz()),
+      [&, set_up = TestFixture::setup_of(system, names)](const Candidate& chosen) {
+        if (chosen.preconditioner.name == "amg")
+          throw std::runtime_error("Kokkos ERROR: Cuda memory space failed to allocate 1.455 TiB");
+        return set_up(chosen);
+      });
+  EXPECT_TRUE(TestFixture::solve(system, chooser, stop_at(1e-8, 2000)).converged);
+  EXPECT_THAT(chooser.candidates()[0].outcome, HasSubstr("more memory"));
 }
 
 TYPED_TEST(AutoSolverTest, WithoutAnyMethodThereIsAnError) {

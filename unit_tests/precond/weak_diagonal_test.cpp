@@ -75,9 +75,14 @@ TYPED_TEST(WeakDiagonalTest, EntriesOfRoundingSizeAreFound) {
     const auto a = saddle(std::pow(10.0, -k));
     EXPECT_EQ((num_weak<TypeParam>(a)), 4);
     EXPECT_EQ((num_weak<TypeParam>(reversed(a))), 4) << "in any order";
+    const auto one = [](int) { return 1.0; };
+    for (const double factor : {0x1p-200, 0x1p200})
+      EXPECT_EQ((num_weak<TypeParam>(scaled(
+                    a, [&](int) { return factor; }, one))),
+                4)
+          << "of any size";
     if (k < 8) continue;
     const auto units = [](int i) { return std::pow(10.0, i % 3 - 1); };
-    const auto one = [](int) { return 1.0; };
     EXPECT_EQ((num_weak<TypeParam>(scaled(a, units, one))), 4) << "rows of other units";
     EXPECT_EQ((num_weak<TypeParam>(scaled(a, one, units))), 4) << "columns of other units";
   }

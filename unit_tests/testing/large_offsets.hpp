@@ -8,12 +8,20 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iostream>
+#include <string>
 
 namespace prekond::testing {
 
 /// The offset at which the small matrices of tests begin, as if many rows came before them: it needs more
 /// than 32 bits, by which it is 2^30 + 64 or, signed, the same; 64 divides it, so that alignment stays.
 inline constexpr std::size_t large_offset = (std::size_t(5) << 32) + (std::size_t(1) << 30) + 64;
+
+/// Prints the name of work that a device begins: where that ends the program, no trace of a failure does.
+template <class Space>
+void announce(const std::string& work) {
+  if constexpr (!is_host_space<Space>) std::cout << work << std::endl;
+}
 
 /// A view that has its elements from number `offset` on; those before must not be read. A kernel that cuts an
 /// offset to 32 bits reads or writes far from the elements.

@@ -7,6 +7,7 @@
 #include <prekond/core/views.hpp>
 #include <prekond/precond/impl/registered_methods.hpp>
 #include <prekond/precond/matrix_preconditioner.hpp>
+#include <prekond/precond/over_ranks.hpp>
 #include <prekond/precond/setup_options.hpp>
 #include <prekond/sparse_product/spgemm.hpp>
 
@@ -59,6 +60,7 @@ struct AmgOptions {
   AmgStorage storage = AmgStorage::automatic;
   MatrixFormat storage_format = MatrixFormat::automatic;
   Reuse reuse = Reuse::pattern;
+  std::int64_t gather_rows = 300000;
 
   /// The limit of strong couplings: `theta`, or its default, which is another one for systems (several
   /// unknowns a node or several vectors).
@@ -208,6 +210,11 @@ struct AmgOptions {
     visit("reuse", reuse, reuse_choices(),
           "whether a later numeric phase keeps the aggregates or coarse rows and all patterns, or finds them "
           "anew");
+    visit("gather_rows", gather_rows, std::int64_t(0), (std::int64_t(1) << 31) - 1,
+          "on several ranks: number of rows of the whole matrix up to which every rank has all of them, with "
+          "one "
+          "rank's hierarchy; raise it for fewer iterations, lower it where the setup by every rank takes "
+          "longer; above it each rank has a hierarchy of its own rows");
   }
 };
 
@@ -298,8 +305,12 @@ struct AmgOptions {
 /// Memory: A of all levels (a copy of the finest), P and P^T, and the smoothers; with reuse = pattern the
 /// patterns of A P and A_F too. The report's `levels` has rows, entries and times of each.
 ///
-/// Columns >= num_rows (of other ranks) are skipped. Lanczos's method looks for the damping of a symmetric
-/// smoother for every A: for A that is not symmetric positive definite give smoother_damping.
+/// On several ranks the hierarchy is that of all rows where these are at most gather_rows, see GathersRows:
+/// the iterations are those of one rank, and each rank takes the memory and the time of one. Else columns >=
+/// num_rows (of other ranks) are skipped.
+///
+/// Lanczos's method looks for the damping of a symmetric smoother for every A: for A that is not symmetric
+/// positive definite give smoother_damping.
 ///
 /// Breakdown: the report counts the breakdowns of the smoothers and of the coarsest level's inverse.
 ///
@@ -307,7 +318,7 @@ struct AmgOptions {
 /// De Sterck, Yang, Heys, SIAM J. Matrix Anal. Appl. 27 (2006). Interpolation: Li, Sjogreen, Yang, SIAM J.
 /// Sci. Comput. 43 (2021).
 template <class Scalar, class Space>
-class Amg : public MatrixPreconditioner<Scalar, Space> {
+class Amg : public MatrixPreconditioner<Scalar, Space>, public GathersRows {
  public:
   using options_type = AmgOptions;
   using typename MatrixPreconditioner<Scalar, Space>::matrix_source;
@@ -319,6 +330,7 @@ class Amg : public MatrixPreconditioner<Scalar, Space> {
   Properties properties() const override { return m_options.properties(); }
   std::unique_ptr<Workspace> make_workspace(const Space& space, int num_vectors) const override;
   const AmgOptions& options() const { return m_options; }
+  std::int64_t most_gathered_rows() const override { return m_options.gather_rows; }
 
  protected:
   void symbolic_step(const Space& space, const matrix_source& source) override;

@@ -42,7 +42,8 @@ struct Candidate {
 std::vector<Candidate> candidates_for(const MatrixStatistics& facts, bool on_device, bool is_complex);
 
 /// The candidates with the preconditioner and the solver that somebody has named in place of their own;
-/// `auto` names none. With both named there is one candidate.
+/// `auto` names none. With both named there is one candidate. The first candidate with a preconditioner that
+/// is named says what is expected of it.
 std::vector<Candidate> with_named(std::vector<Candidate> candidates, const MethodChoice& preconditioner,
                                   const MethodChoice& solver);
 

@@ -64,6 +64,8 @@ struct DistributedOptions {
 /// - A polynomial (`chebyshev`, `ls_polynomial`, `neumann`) is one of the distributed matrix, see OverRanks
 ///   and PolynomialPreconditioner: no rows are imported, an application exchanges entries once a product.
 ///   With rank_overlap = 0 it is one of the rank's own block.
+/// - Multigrid of a matrix with few rows is that of the whole matrix on every rank, see GathersRows; the rows
+///   have to be numbered 0, 1, ... An application imports the other ranks' entries.
 /// - Any other method is set up for the rank's own rows and columns, block Jacobi over the ranks; with
 ///   rank_overlap > 0 for these and the overlap's, of whose solution the rank's own entries are taken:
 ///   restricted additive Schwarz, which is not symmetric.
@@ -157,6 +159,8 @@ class DistributedPreconditioner : public Preconditioner<Scalar, Space> {
   MatrixSource<Scalar, Space> source() const;
   MatrixSource<Scalar, Space> own_source(const Distributed& a) const;
   void find_overlap(const Space& space, const Distributed& a);
+  bool gathers(const Space& space, const Distributed& a) const;
+  void gather_near_null_space(const Space& space, const Distributed& a);
   void run_symbolic(const Space& space, const Distributed& a);
   void run_numeric(const Space& space, const Distributed& a);
   void numeric_of_method(const Space& space, const Distributed& a);
@@ -178,8 +182,9 @@ class DistributedPreconditioner : public Preconditioner<Scalar, Space> {
   bool m_is_kept = false;  ///< has it those of the symbolic phase, which numeric compares?
   bool m_is_symbolic = false;
   bool m_is_schwarz = false;
+  bool m_is_gathered = false;  ///< the overlap is all rows
   std::int64_t m_num_rows = 0;
-  NearNullSpace<Scalar, Space> m_near_null_space;
+  NearNullSpace<Scalar, Space> m_near_null_space, m_near_of_all;
   double m_least = 1, m_largest = 0;                          ///< of all ranks' |a_ii|
   std::int64_t m_foreign_columns = 0, m_foreign_entries = 0;  ///< that are left out
   Report m_report;

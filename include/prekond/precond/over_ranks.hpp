@@ -4,6 +4,8 @@
 #include <prekond/core/preconditioner.hpp>
 #include <prekond/distributed/distributed_matrix.hpp>
 
+#include <cstdint>
+
 namespace prekond {
 
 /// A method whose setup and application are those of the distributed matrix itself, by products with it: a
@@ -26,6 +28,16 @@ class OverRanks {
   /// memory
   virtual void apply_over_ranks(const Space& space, MultiVectorView<const Scalar, Space> x,
                                 MultiVectorView<Scalar, Space> y, Workspace& workspace) const = 0;
+};
+
+/// A method that couples all rows, so that one for each rank's own rows would be another, weaker one: where
+/// the whole matrix has few rows, every rank has all of them, and sets up and applies what one rank finds. A
+/// MatrixPreconditioner derives from this too.
+class GathersRows {
+ public:
+  virtual ~GathersRows() = default;
+  /// The largest number of rows, of all ranks, that are gathered; 0: none are.
+  virtual std::int64_t most_gathered_rows() const = 0;
 };
 
 }  // namespace prekond

@@ -5,6 +5,7 @@
 #include <prekond/precond/registry.hpp>
 
 #include "core/instantiate.hpp"
+#include "core/missing_memory.hpp"
 #include "core/norm.hpp"
 #include "precond/choice/work.hpp"
 
@@ -12,7 +13,6 @@
 #include <cmath>
 #include <cstdio>
 #include <memory>
-#include <new>
 #include <stdexcept>
 #include <utility>
 
@@ -174,7 +174,8 @@ bool AutoSolver<Scalar, Space>::set_up(const Space& space, const Reducer<Scalar,
     preconditioner = m_applied = m_setup(candidate);
   } catch (const InputError& error) {
     candidate.outcome = error.what();
-  } catch (const std::bad_alloc&) {
+  } catch (const std::exception& error) {
+    if (!tells_of_missing_memory(error)) throw;
     candidate.outcome = "its setup needs more memory than there is";
   }
   candidate.is_out = !candidate.outcome.empty();

@@ -122,6 +122,16 @@ Candidate candidate_of(const Known& known, const MatrixStatistics& facts, bool o
   return candidate;
 }
 
+/// Gives a candidate the work and the iterations of another one's preconditioner.
+void expect_of_preconditioner(Candidate& candidate, const Candidate& other) {
+  const double applications = candidate.solver.name == "bicgstab" ? 2 : 1;
+  candidate.iteration += applications * (other.application - candidate.application);
+  candidate.setup = other.setup;
+  candidate.application = other.application;
+  candidate.of_jacobis = other.of_jacobis;
+  candidate.least = other.least;
+}
+
 }  // namespace
 
 double work_of_iteration(const std::string& solver, double application, std::int64_t num_rows,
@@ -154,16 +164,18 @@ std::vector<Candidate> with_named(std::vector<Candidate> candidates, const Metho
   const auto known = std::find_if(candidates.begin(), candidates.end(), [&](const Candidate& one) {
     return one.preconditioner.name == preconditioner.name;
   });
-  const double setup = known != candidates.end() ? known->setup : usual_setup;
+  std::optional<Candidate> expected;
+  if (known != candidates.end()) expected = *known;
   std::vector<Candidate> found;
   for (Candidate& candidate : candidates) {
-    if (!any_solver) candidate.solver = solver;
     if (!any_preconditioner) {
       candidate.preconditioner = preconditioner;
-      candidate.setup = setup;
+      candidate.setup = usual_setup;
+      if (expected) expect_of_preconditioner(candidate, *expected);
       // A misfit was another preconditioner's, or is of cg, which needs a definite A.
       if (!candidate.needs_spd || !any_solver) candidate.outcome.clear();
     }
+    if (!any_solver) candidate.solver = solver;
     candidate.is_out = !candidate.outcome.empty();  // a named method may be one for general matrices
     const auto is_same = [&](const Candidate& other) {
       return other.solver.name == candidate.solver.name &&

@@ -316,13 +316,35 @@ std::unique_ptr<const Application<Scalar, Space>> make_schwarz_application(
   return std::make_unique<SchwarzApplication<Scalar, Space>>(space, a, overlap, method);
 }
 
-#define PREKOND_APPLICATION(Scalar, Space)                                                  \
-  template std::unique_ptr<const Application<Scalar, Space>> make_product_application(      \
-      const Space&, const DistributedMatrix<Scalar, Space>&, const Overlap<Scalar, Space>&, \
-      const FoundMatrices<Scalar, Space>&, StoredAs);                                       \
-  template std::unique_ptr<const Application<Scalar, Space>> make_schwarz_application(      \
-      const Space&, const DistributedMatrix<Scalar, Space>&, const Overlap<Scalar, Space>&, \
-      const MatrixPreconditioner<Scalar, Space>&);
+template <class Scalar, class Space>
+MultiVector<Scalar, Space> over_overlap(const Space& space, const DistributedMatrix<Scalar, Space>& a,
+                                        const Overlap<Scalar, Space>& overlap,
+                                        const MultiVectorView<const Scalar, Space>& x) {
+  const auto import = a.make_import(space, overlap.remote());
+  const auto block = [&](std::int64_t rows) {
+    return allocate<MultiVector<Scalar, Space>>(space, "prekond::distributed::over_overlap", rows,
+                                                x.extent(1));
+  };
+  const MultiVector<Scalar, Space> remote = block(import->num_remote()), all = block(overlap.num_rows());
+  import->start(space, x);
+  import->finish(space, remote);
+  Kokkos::parallel_for("prekond::distributed::gather_overlap",
+                       FlatPolicy<Space>(space, 0, overlap.num_rows()),
+                       GatherOverlap<Scalar, Space>{overlap.sources(), x, remote, all});
+  space.fence("prekond::distributed::over_overlap");  // the import goes away
+  return all;
+}
+
+#define PREKOND_APPLICATION(Scalar, Space)                                                                \
+  template std::unique_ptr<const Application<Scalar, Space>> make_product_application(                    \
+      const Space&, const DistributedMatrix<Scalar, Space>&, const Overlap<Scalar, Space>&,               \
+      const FoundMatrices<Scalar, Space>&, StoredAs);                                                     \
+  template std::unique_ptr<const Application<Scalar, Space>> make_schwarz_application(                    \
+      const Space&, const DistributedMatrix<Scalar, Space>&, const Overlap<Scalar, Space>&,               \
+      const MatrixPreconditioner<Scalar, Space>&);                                                        \
+  template MultiVector<Scalar, Space> over_overlap(const Space&, const DistributedMatrix<Scalar, Space>&, \
+                                                   const Overlap<Scalar, Space>&,                         \
+                                                   const MultiVectorView<const Scalar, Space>&);
 PREKOND_INSTANTIATE(PREKOND_APPLICATION)
 
 }  // namespace prekond::impl::distributed

@@ -39,6 +39,12 @@ std::unique_ptr<const Application<Scalar, Space>> make_schwarz_application(
     const Space& space, const DistributedMatrix<Scalar, Space>& a, const Overlap<Scalar, Space>& overlap,
     const MatrixPreconditioner<Scalar, Space>& method);
 
+/// Collective. Vectors over the rank's rows become vectors over those of the overlap.
+template <class Scalar, class Space>
+MultiVector<Scalar, Space> over_overlap(const Space& space, const DistributedMatrix<Scalar, Space>& a,
+                                        const Overlap<Scalar, Space>& overlap,
+                                        const MultiVectorView<const Scalar, Space>& x);
+
 /// y = C M^-1 R x for diagonal matrices R and C. `inner` is M^-1; null: that is the method on the rank's own
 /// rows, which has to outlive this.
 template <class Scalar, class Space>

@@ -73,7 +73,9 @@ int DistributedPreconditioner<Scalar, Space>::levels(const RowReach& reach) cons
 template <class Scalar, class Space>
 bool DistributedPreconditioner<Scalar, Space>::is_over_ranks() const {
   if (m_options.rank_overlap >= 0) return m_options.rank_overlap > 0;
-  return m_method->reach().levels >= 0 || dynamic_cast<const OverRanks<Scalar, Space>*>(m_method.get());
+  const auto* gathering = dynamic_cast<const GathersRows*>(m_method.get());
+  return m_method->reach().levels >= 0 || (gathering && gathering->most_gathered_rows() > 0) ||
+         dynamic_cast<const OverRanks<Scalar, Space>*>(m_method.get());
 }
 
 template <class Scalar, class Space>
@@ -81,6 +83,9 @@ MatrixSource<Scalar, Space> DistributedPreconditioner<Scalar, Space>::source() c
   MatrixSource<Scalar, Space> source(m_overlap->matrix());
   if (m_method->reach().levels >= 0) source.set_wanted_rows(m_overlap->is_wanted());
   if (m_least <= m_largest) source.set_diagonals(m_least, m_largest);
+  if (!m_is_gathered) return source;
+  source.set_unknowns_per_node(m_near_of_all.unknowns_per_node);
+  if (m_near_of_all.vectors.extent(1) > 0) source.set_near_null_space(m_near_of_all.vectors);
   return source;
 }
 
@@ -123,6 +128,7 @@ void DistributedPreconditioner<Scalar, Space>::find_overlap(const Space& space, 
   const int depth = levels(reach);
   const bool alone = a.largest(a.num_rows() == a.num_global_rows() ? 0 : 1) == 0;
   m_is_schwarz = !alone && reach.levels < 0 && depth > 0;
+  m_is_gathered = false;
   m_over_ranks = nullptr;
   m_overlap = nullptr;
   m_is_fetched = m_is_kept = false;
@@ -137,11 +143,53 @@ void DistributedPreconditioner<Scalar, Space>::find_overlap(const Space& space, 
   }
   if (!alone && m_options.rank_overlap < 0)
     m_over_ranks = dynamic_cast<OverRanks<Scalar, Space>*>(m_method.get());
+  m_is_gathered = !alone && gathers(space, a);
+  if (m_is_gathered) {
+    m_overlap = std::make_unique<Overlap>(space, a);
+    m_is_fetched = true;
+    gather_near_null_space(space, a);
+  }
   if (!reads_others) return;
   RowReach around = reach;
   if (reach.levels < 0) around = {.levels = depth};
   m_overlap = std::make_unique<Overlap>(space, a, around, depth);
   m_is_fetched = true;
+}
+
+/// Collective. Does every rank have all rows?
+template <class Scalar, class Space>
+bool DistributedPreconditioner<Scalar, Space>::gathers(const Space& space, const Distributed& a) const {
+  const auto* gathering = dynamic_cast<const GathersRows*>(m_method.get());
+  return m_options.rank_overlap < 0 && gathering && a.num_global_rows() <= gathering->most_gathered_rows() &&
+         impl::distributed::numbers_from_zero<Scalar, Space>(space, a);
+}
+
+/// Collective. Ranks without rows need not know it.
+template <class Scalar, class Space>
+void DistributedPreconditioner<Scalar, Space>::gather_near_null_space(const Space& space,
+                                                                      const Distributed& a) {
+  const auto& own = m_near_null_space;
+  const auto count = static_cast<std::size_t>(m_scaling ? 0 : a.largest(double(own.vectors.extent(1))));
+  m_near_of_all = {};
+  m_near_of_all.unknowns_per_node = static_cast<int>(a.largest(own.unknowns_per_node));
+  a.together([&] {
+    const bool fits =
+        own.vectors.extent(1) == count && static_cast<std::int64_t>(own.vectors.extent(0)) == a.num_rows();
+    if (count > 0 && a.num_rows() > 0 && !fits)
+      throw InputError(name() + ": the near null space has " + std::to_string(own.vectors.extent(1)) +
+                       " vectors of " + std::to_string(own.vectors.extent(0)) + " entries on this rank of " +
+                       std::to_string(a.num_rows()) + " rows; another rank has " + std::to_string(count) +
+                       " vectors");
+    if (a.num_rows() > 0 && own.unknowns_per_node != m_near_of_all.unknowns_per_node)
+      throw InputError(name() + ": nodes have " + std::to_string(own.unknowns_per_node) +
+                       " unknowns on this rank, and " + std::to_string(m_near_of_all.unknowns_per_node) +
+                       " on another");
+  });
+  if (count == 0) return;
+  const MultiVectorView<const Scalar, Space> mine =
+      a.num_rows() > 0 ? MultiVectorView<const Scalar, Space>(own.vectors)
+                       : MultiVectorView<const Scalar, Space>(nullptr, 0, count);
+  m_near_of_all.vectors = impl::distributed::over_overlap<Scalar, Space>(space, a, *m_overlap, mine);
 }
 
 template <class Scalar, class Space>
@@ -196,7 +244,7 @@ auto DistributedPreconditioner<Scalar, Space>::make_application(const Space& spa
   if (m_over_ranks)
     return std::make_unique<impl::distributed::ApplicationOverRanks<Scalar, Space>>(*m_method, *m_over_ranks);
   if (!m_overlap) return nullptr;
-  if (m_is_schwarz)
+  if (m_is_schwarz || m_is_gathered)
     return impl::distributed::make_schwarz_application<Scalar, Space>(space, a, *m_overlap, *m_method);
   return impl::distributed::make_product_application<Scalar, Space>(
       space, a, *m_overlap, impl::found_by<Scalar, Space>(*m_method), m_as);
@@ -210,6 +258,7 @@ void DistributedPreconditioner<Scalar, Space>::numeric_of_method(const Space& sp
     // The next values are other ones, also where this phase fails.
     const bool is_fetched = std::exchange(m_is_fetched, false), is_kept = std::exchange(m_is_kept, false);
     if (!is_fetched && !(is_kept && m_overlap->is_up_to_date(space, a))) m_overlap->fetch(space, a);
+    if (m_is_gathered) gather_near_null_space(space, a);
     if (m_method->properties().needs_spd) find_diagonals(space, a);
   }
   set_up(a, [&] {
@@ -272,6 +321,11 @@ Report DistributedPreconditioner<Scalar, Space>::finished_report() const {
     int row = -1;
     Kokkos::deep_copy(row, Kokkos::subview(m_overlap->sources(), first));
     first = row >= 0 ? row : -1;
+  }
+  if (m_is_gathered) {
+    report.notes.push_back("on several ranks: every rank has all " + std::to_string(m_overlap->num_rows()) +
+                           " rows, as one rank has them (gather_rows)");
+    return report;
   }
   const RowReach reach = m_method->reach();
   report.notes.push_back("on several ranks: a rank's setup reads " + std::to_string(levels(reach)) +

@@ -94,6 +94,12 @@ struct FillOverlapRow {
 };
 
 template <class Space>
+struct CountUp {
+  VectorView<std::int64_t, Space> numbers;
+  KOKKOS_FUNCTION void operator()(std::int64_t k) const { numbers(k) = k; }
+};
+
+template <class Space>
 struct ExtremesOf {
   NumbersView<Space> numbers;
   KOKKOS_FUNCTION void operator()(std::int64_t k, std::int64_t& least, std::int64_t& most) const {
@@ -199,31 +205,48 @@ Numbers<Space> part_of(const Space& space, const NumbersView<Space>& numbers, st
 }  // namespace
 
 template <class Scalar, class Space>
-Overlap<Scalar, Space>::Overlap(const Space& space, const Distributed& a, const RowReach& reach, int levels) {
-  if (reach.block_rows > 1) check_numbers(space, a);
-  const Fetched fetched = find_rows(space, a, reach, levels);
-  a.together([&] {
-    if (num_rows() > std::numeric_limits<int>::max())
-      throw InputError("this rank's rows and those of other ranks that its setup needs are " +
-                       std::to_string(num_rows()) +
-                       ", more than 31 bits count; use more ranks, or rank_overlap");
-    const auto all = a.global_numbers(space);
-    number_places(space, part_of<Space>(space, all, 0, a.num_rows()), reach.block_rows);
-    assemble(space, a, fetched);
-  });
-}
-
-/// Blocks of rows are those of the numbers 0, 1, ...
-template <class Scalar, class Space>
-void Overlap<Scalar, Space>::check_numbers(const Space& space, const Distributed& a) const {
+bool numbers_from_zero(const Space& space, const DistributedMatrix<Scalar, Space>& a) {
   std::int64_t least = 0, most = -1;
   const FlatPolicy<Space> own(space, 0, a.num_rows());
   const auto numbers = a.global_numbers(space);
   Kokkos::parallel_reduce("prekond::distributed::check_numbers", own, ExtremesOf<Space>{numbers},
                           Kokkos::Min<std::int64_t>(least), Kokkos::Max<std::int64_t>(most));
   const bool fits = a.num_rows() == 0 || (least >= 0 && most < a.num_global_rows());
-  if (a.largest(fits ? 0 : 1) > 0)
+  return a.largest(fits ? 0 : 1) == 0;
+}
+
+template <class Scalar, class Space>
+Overlap<Scalar, Space>::Overlap(const Space& space, const Distributed& a, const RowReach& reach, int levels) {
+  if (reach.block_rows > 1 && !numbers_from_zero<Scalar, Space>(space, a))
     throw InputError("blocks of rows over several ranks need rows that are numbered 0, 1, ...");
+  take(space, a, find_rows(space, a, reach, levels), reach.block_rows);
+}
+
+template <class Scalar, class Space>
+Overlap<Scalar, Space>::Overlap(const Space& space, const Distributed& a) {
+  a.together([&] {
+    m_numbers = allocate<Numbers<Space>>(space, "prekond::distributed::numbers", a.num_global_rows());
+    Kokkos::parallel_for("prekond::distributed::all_numbers",
+                         FlatPolicy<Space>(space, 0, a.num_global_rows()), CountUp<Space>{m_numbers});
+    const auto own = part_of<Space>(space, a.global_numbers(space), 0, a.num_rows());
+    sort_numbers(space, own);
+    m_remote = new_numbers<Space>(space, m_numbers, own);
+  });
+  take(space, a, {{m_remote}, {a.remote_rows(space, m_remote)}}, 1);
+}
+
+template <class Scalar, class Space>
+void Overlap<Scalar, Space>::take(const Space& space, const Distributed& a, const Fetched& fetched,
+                                  int block_rows) {
+  a.together([&] {
+    if (num_rows() > std::numeric_limits<int>::max())
+      throw InputError("this rank's rows and those of other ranks that its setup needs are " +
+                       std::to_string(num_rows()) +
+                       ", more than 31 bits count; use more ranks, or rank_overlap");
+    const auto all = a.global_numbers(space);
+    number_places(space, part_of<Space>(space, all, 0, a.num_rows()), block_rows);
+    assemble(space, a, fetched);
+  });
 }
 
 /// \returns all rows of other ranks in S, level by level
@@ -343,7 +366,9 @@ void Overlap<Scalar, Space>::assemble(const Space& space, const Distributed& a, 
   m_num_cut = own.nnz() + static_cast<std::int64_t>(remote.values.extent(0)) - m_matrix.nnz();
 }
 
-#define PREKOND_OVERLAP(Scalar, Space) template class Overlap<Scalar, Space>;
+#define PREKOND_OVERLAP(Scalar, Space)                                                                   \
+  template bool numbers_from_zero<Scalar, Space>(const Space&, const DistributedMatrix<Scalar, Space>&); \
+  template class Overlap<Scalar, Space>;
 PREKOND_INSTANTIATE(PREKOND_OVERLAP)
 
 }  // namespace prekond::impl::distributed

@@ -12,6 +12,10 @@
 
 namespace prekond::impl::distributed {
 
+/// Collective. Are the rows of all ranks numbered 0, 1, ...?
+template <class Scalar, class Space>
+bool numbers_from_zero(const Space& space, const DistributedMatrix<Scalar, Space>& a);
+
 /// A[S, S] for the rank's rows and those that `levels` steps along A's entries lead to from them (both ways:
 /// along those of A^T too), in the order of their global numbers, by which a row or a column of it stands at
 /// its place. Where whole blocks of rows are found together, S has whole blocks.
@@ -27,6 +31,8 @@ class Overlap {
   /// on all ranks where one has more rows than 31 bits count, and for blocks of rows whose numbers are not
   /// 0, 1, ...
   Overlap(const Space& space, const Distributed& a, const RowReach& reach, int levels);
+  /// Collective. S is all rows. \pre they are numbered 0, 1, ..., see numbers_from_zero
+  Overlap(const Space& space, const Distributed& a);
 
   /// Collective. The rows of S with the values that they have now, one message a neighbour.
   void fetch(const Space& space, const Distributed& a);
@@ -60,8 +66,8 @@ class Overlap {
     std::vector<RemoteRows<Scalar, Space>> rows;
   };
 
-  void check_numbers(const Space& space, const Distributed& a) const;
   Fetched find_rows(const Space& space, const Distributed& a, const RowReach& reach, int levels);
+  void take(const Space& space, const Distributed& a, const Fetched& fetched, int block_rows);
   void assemble(const Space& space, const Distributed& a, const Fetched& fetched);
   bool has_own_rows_of(const Space& space, const Distributed& a) const;
   void number_places(const Space& space, const NumbersView<Space>& own, int block_rows);
