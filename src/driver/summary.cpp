@@ -105,16 +105,13 @@ void print_choice(const Json& candidates) {
       next = &candidate;
   }
   if (tried == 0) return;
-  print_line(
-      "auto",
-      text_of("chose from ", listed, " methods",
-              tried == 1 ? "" : text_of(", the last of ", tried, " that it tried,"),
-              " by the least expected work",
-              next == nullptr
-                  ? ""
-                  : text_of("; the next is ", next->at("preconditioner").get<std::string>(), " with ",
-                            next->at("solver").get<std::string>(),
-                            format(", %.3g products with A", next->at("expected_products").get<double>()))));
+  std::string text = text_of("chose from ", listed, " methods by expected work");
+  if (tried > 1) text += text_of(" (", tried, " tried)");
+  if (next != nullptr)
+    text += text_of("; next ", next->at("preconditioner").get<std::string>(), " with ",
+                    next->at("solver").get<std::string>(),
+                    format(", %.3g products", next->at("expected_products").get<double>()));
+  print_line("auto", text);
 }
 
 /// A method, with its options in force where the user asks for all.

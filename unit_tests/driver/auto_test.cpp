@@ -9,6 +9,7 @@
 namespace prekond::testing {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -88,9 +89,8 @@ TEST_F(AutoTest, ChoosesBothAndSaysWhatBecameOfEachCandidate) {
 
 TEST_F(AutoTest, TheSummarySaysWhoChoseAndWhy) {
   const std::string chosen = run({"solve", "--generate", "poisson2d:60"}).out;
-  EXPECT_THAT(chosen, HasSubstr("\nauto            chose from 7 methods"));
-  EXPECT_THAT(chosen, HasSubstr("by the least expected work; the next is "));
-  EXPECT_THAT(chosen, HasSubstr(" products with A\n"));
+  EXPECT_THAT(chosen, HasSubstr("\nauto            chose from 7 methods by"));
+  EXPECT_THAT(chosen, ContainsRegex("by expected work.*; next .* with cg, .* products\n"));
   const std::string named =
       run({"solve", "--generate", "poisson2d:60", "--precond", "ic0", "--solver", "cg"}).out;
   EXPECT_THAT(named, Not(HasSubstr("auto")));
