@@ -10,6 +10,7 @@
 #include <prekond_petsc.h>
 #include <prekond/adapters/impl/petsc_vectors.hpp>
 #include <prekond/core/impl/left_out.hpp>
+#include <prekond/precond/linear_solver_options.hpp>
 #include <prekond/precond/registry.hpp>
 
 #include <petsc/private/pcimpl.h>

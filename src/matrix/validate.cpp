@@ -199,12 +199,10 @@ struct CountDescents {
 
   KOKKOS_FUNCTION void operator()(const typename Rows::Member& team, std::int64_t& count) const {
     Rows{a.num_rows}.for_each_row(team, [&](std::int64_t i) {
-      const std::size_t begin = a.row_ptrs(i);
       std::int64_t of_row = 0;
       Kokkos::parallel_reduce(
-          Kokkos::ThreadVectorRange(team, begin, a.row_ptrs(i + 1)),
-          [&](std::size_t k, std::int64_t& mine) { mine += k > begin && a.col_idxs(k - 1) >= a.col_idxs(k); },
-          of_row);
+          Kokkos::ThreadVectorRange(team, a.row_ptrs(i) + 1, a.row_ptrs(i + 1)),
+          [&](std::size_t k, std::int64_t& mine) { mine += a.col_idxs(k - 1) >= a.col_idxs(k); }, of_row);
       Kokkos::single(Kokkos::PerThread(team), [&] { count += of_row; });
     });
   }
