@@ -368,7 +368,9 @@ TEST_F(PetscPc, TheMatrixChoosesWhereNoMethodIsNamed) {
   const OwnedPC pc = make_pc(a.get());
   check(PCSetUp(pc.get()));
   const std::string text = text_of(pc.get());
-  if (my_rank() == 0) EXPECT_THAT(text, AllOf(HasSubstr("method: auto"), HasSubstr("note: auto takes ")));
+  if (my_rank() == 0) {
+    EXPECT_THAT(text, AllOf(HasSubstr("method: auto"), HasSubstr("note: auto takes ")));
+  }
 }
 
 TEST_F(PetscPc, OptionsComeFromTheDatabase) {
