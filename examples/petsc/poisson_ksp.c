@@ -2,10 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * A program on PETSc that knows nothing of Prekond: Poisson's equation on a square, by the five-point stencil. PETSc's
- * options load Prekond and choose its preconditioner:
+ * options load Prekond, which chooses a method by the matrix:
  *
- *   mpiexec -n 2 ./poisson_ksp -ksp_type cg -dll_append /path/to/libprekond_petsc.so -pc_type prekond \
- *     -pc_prekond_name adaptive_fsai -pc_prekond_max_steps 10 -ksp_view
+ *   mpiexec -n 2 ./poisson_ksp -ksp_type cg -dll_append /path/to/libprekond_petsc.so -pc_type prekond -ksp_view
  */
 static char help[] = "Poisson's equation on a square of -n x -n unknowns, by a KSP\n\n";
 

@@ -51,8 +51,6 @@ int main(int argc, char **argv)
   PetscCall(KSPSetType(ksp, KSPCG));
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCSetType(pc, PCPREKOND));
-  PetscCall(PCPrekondSetName(pc, "adaptive_fsai"));
-  PetscCall(PCPrekondSetOption(pc, "max_steps", "5"));
   PetscCall(KSPSetErrorIfNotConverged(ksp, PETSC_TRUE));
   PetscCall(KSPSetFromOptions(ksp)); /* what the command line says goes before */
   for (int step = 1; step <= 3; ++step) {

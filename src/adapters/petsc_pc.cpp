@@ -10,6 +10,7 @@
 #include <prekond_petsc.h>
 #include <prekond/adapters/impl/petsc_vectors.hpp>
 #include <prekond/core/impl/left_out.hpp>
+#include <prekond/precond/linear_solver_options.hpp>
 #include <prekond/precond/registry.hpp>
 
 #include <petsc/private/pcimpl.h>
@@ -45,7 +46,7 @@ struct AdapterOptions : DistributedOptions {
 /// The data of a PC.
 class PrekondPc {
  public:
-  PrekondPc() { set_name("adaptive_fsai"); }
+  PrekondPc() { set_name(AutomaticOptions::name); }
 
   const std::string& name() const { return m_name; }
   bool is_set_up() const { return m_inverse != nullptr; }

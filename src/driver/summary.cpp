@@ -92,6 +92,28 @@ void print_candidates(const Json& candidates) {
   }
 }
 
+/// Why an automatic method took the one of a solve, in a few words; `-v` has the candidates.
+void print_choice(const Json& candidates) {
+  int listed = 0, tried = 0;
+  const Json* next = nullptr;  // of those that were not tried
+  for (const Json& candidate : candidates) {
+    const Json& work = candidate.at("expected_products");
+    const bool was_tried = candidate.at("tried");
+    tried += was_tried;
+    listed += was_tried || !work.is_null();
+    if (!was_tried && !work.is_null() && (next == nullptr || work < next->at("expected_products")))
+      next = &candidate;
+  }
+  if (tried == 0) return;
+  std::string text = text_of("chose from ", listed, " methods by expected work");
+  if (tried > 1) text += text_of(" (", tried, " tried)");
+  if (next != nullptr)
+    text += text_of("; next ", next->at("preconditioner").get<std::string>(), " with ",
+                    next->at("solver").get<std::string>(),
+                    format(", %.3g products", next->at("expected_products").get<double>()));
+  print_line("auto", text);
+}
+
 /// A method, with its options in force where the user asks for all.
 void print_method(const std::string& label, const std::string& name, const OptionMap& options, bool verbose) {
   print_line(label, name + (verbose && !options.empty() ? ": " + options_text(options) : ""));
@@ -266,6 +288,7 @@ void print_summary(const Json& report, const MethodFacts& method, bool verbose) 
   const Json& solver = report.at("solver");
   print_answer(solver);
   print_line("total", seconds_text(report.at("total_seconds")));
+  print_choice(report.at("candidates"));
   print_method("solver", method.solver_name, method.solver_options, verbose);
   print_line("  solve", seconds_text(solver.at("seconds")));
   print_preconditioner(report, method, verbose);

@@ -192,6 +192,22 @@ std::string describe(const HostRow<Scalar>& in, std::int64_t i, Place k, std::in
          "; all values must be finite";
 }
 
+template <class Scalar, class Space>
+struct CountDescents {
+  using Rows = impl::RowTeams<Space>;
+  CsrView<Scalar, Space> a;
+
+  KOKKOS_FUNCTION void operator()(const typename Rows::Member& team, std::int64_t& count) const {
+    Rows{a.num_rows}.for_each_row(team, [&](std::int64_t i) {
+      std::int64_t of_row = 0;
+      Kokkos::parallel_reduce(
+          Kokkos::ThreadVectorRange(team, a.row_ptrs(i) + 1, a.row_ptrs(i + 1)),
+          [&](std::size_t k, std::int64_t& mine) { mine += a.col_idxs(k - 1) >= a.col_idxs(k); }, of_row);
+      Kokkos::single(Kokkos::PerThread(team), [&] { count += of_row; });
+    });
+  }
+};
+
 /// Copies the diagonal and finds the first row whose diagonal entry is missing, not positive or not real.
 template <class Scalar, class Space>
 struct CheckDiagonal {
@@ -282,6 +298,15 @@ void validate(const Space& space, const CsrView<Scalar, Space>& a) {
 }
 
 template <class Scalar, class Space>
+bool rows_ascend(const Space& space, const CsrView<Scalar, Space>& a) {
+  std::int64_t descents = 0;
+  if (a.nnz() > 0)
+    Kokkos::parallel_reduce("prekond::rows_ascend", impl::RowTeams<Space>::policy(space, a.num_rows, a.nnz()),
+                            CountDescents<Scalar, Space>{a}, descents);
+  return descents == 0;
+}
+
+template <class Scalar, class Space>
 void check_spd_input(const Space& space, const CsrView<Scalar, Space>& a) {
   if (a.num_rows != a.num_cols)
     throw InputError("CG needs a square matrix, this one has " + std::to_string(a.num_rows) + " rows and " +
@@ -304,6 +329,7 @@ void check_local_spd_input(const Space& space, const CsrView<Scalar, Space>& a) 
 
 #define PREKOND_VALIDATE(Scalar, Space)                                                      \
   template void validate<Scalar, Space>(const Space&, const CsrView<Scalar, Space>&);        \
+  template bool rows_ascend<Scalar, Space>(const Space&, const CsrView<Scalar, Space>&);     \
   template void check_spd_input<Scalar, Space>(const Space&, const CsrView<Scalar, Space>&); \
   template void check_local_spd_input<Scalar, Space>(const Space&, const CsrView<Scalar, Space>&);
 PREKOND_INSTANTIATE(PREKOND_VALIDATE)

@@ -96,7 +96,7 @@ TYPED_TEST(AdapterKernels, OwnColumnsComeFirst) {
 TYPED_TEST(AdapterKernels, SeesWhetherRowsAscend) {
   using Space = TypeParam;
   const auto ascend = [](const HostMatrix<double>& a) {
-    return impl::rows_ascend<double, Space>(Space(), to_device<Space>(a));
+    return rows_ascend<double, Space>(Space(), to_device<Space>(a));
   };
   const auto with_rows = [](const std::vector<std::vector<int>>& rows) {
     HostMatrix<double> a;

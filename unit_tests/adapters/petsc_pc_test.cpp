@@ -19,6 +19,7 @@
 namespace prekond::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 /// Registers the type, once.
@@ -361,6 +362,16 @@ TEST_F(PetscPc, BreakdownsHaveGlobalRows) {
 }
 
 // ------------------------------------------------------------------------------------------------ options
+
+TEST_F(PetscPc, TheMatrixChoosesWhereNoMethodIsNamed) {
+  const OwnedMat a = assemble(problem("poisson2d:9"), equal_parts(81));
+  const OwnedPC pc = make_pc(a.get());
+  check(PCSetUp(pc.get()));
+  const std::string text = text_of(pc.get());
+  if (my_rank() == 0) {
+    EXPECT_THAT(text, AllOf(HasSubstr("method: auto"), HasSubstr("note: auto takes ")));
+  }
+}
 
 TEST_F(PetscPc, OptionsComeFromTheDatabase) {
   const HostMatrix<double> whole = problem("poisson2d:9");

@@ -1,13 +1,17 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "driver/driver_fixture.hpp"
+#include "testing/spaces.hpp"
 
 #include <gmock/gmock.h>
+#include <prekond/prekond.hpp>
 
 namespace prekond::testing {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 /// `auto` as the name of the preconditioner, of the solver, or of both: the default of each.
 class AutoTest : public DriverTest {};
@@ -78,8 +82,42 @@ TEST_F(AutoTest, ChoosesBothAndSaysWhatBecameOfEachCandidate) {
   const auto shown =
       run({"solve", "--generate", "poisson2d:60", "--precond", "AUTO", "--solver", "auto", "-v"});
   EXPECT_EQ(shown.code, 0);
+  EXPECT_THAT(shown.out, HasSubstr("\nauto            chose from "));
   EXPECT_THAT(shown.out, HasSubstr("tried"));
   EXPECT_THAT(shown.out, HasSubstr("not tried"));
+}
+
+TEST_F(AutoTest, TheSummarySaysWhoChoseAndWhy) {
+  const std::string chosen = run({"solve", "--generate", "poisson2d:60"}).out;
+  EXPECT_THAT(chosen, HasSubstr("\nauto            chose from 7 methods by"));
+  EXPECT_THAT(chosen, ContainsRegex("by expected work.*; next .* with cg, .* products\n"));
+  const std::string named =
+      run({"solve", "--generate", "poisson2d:60", "--precond", "ic0", "--solver", "cg"}).out;
+  EXPECT_THAT(named, Not(HasSubstr("\nauto ")));
+}
+
+TEST_F(AutoTest, TheLibraryTakesTheKeysOfAConfigFile) {
+  const auto options_of = [](const char* text) {
+    return linear_solver_options(options_from_json(Json::parse(text)));
+  };
+  const LinearSolverOptions options =
+      options_of(R"({"precond": "iluk", "precond_options": {"level": 2}, "solver": "gmres",
+                     "solver_options": {"restart": 20}, "rtol": 1e-9, "max-iters": 77, "reuse": "values"})");
+  EXPECT_EQ(options.stopping.rtol, 1e-9);
+  EXPECT_EQ(options.stopping.max_iters, 77);
+  EXPECT_EQ(options.reuse, SetupReuse::values);
+  const std::vector<int> row_ptrs = {0, 2, 4}, columns = {0, 1, 0, 1};
+  HostSolver solver(options);
+  solver.set_matrix({row_ptrs, columns, std::vector<double>{2, 1, -1, 2}});
+  std::vector<double> x(2);
+  EXPECT_TRUE(solver.solve(std::vector<double>{3, 1}, x).converged);
+  EXPECT_EQ(solver.methods(), "iluk (level=2) with gmres");
+  EXPECT_EQ(options_of("{}").preconditioner.name, "auto");
+  const auto refused = [&](const char* text) { return message_of<OptionError>([&] { options_of(text); }); };
+  EXPECT_THAT(refused(R"({"precnd": "amg"})"), HasSubstr("did you mean 'precond'"));
+  EXPECT_THAT(refused(R"({"solver": {"name": "cg"}})"), HasSubstr("'solver.name'"));
+  EXPECT_THAT(refused(R"({"rtol": -1})"), HasSubstr("rtol"));
+  EXPECT_THAT(refused(R"({"rtol": [1]})"), HasSubstr("'rtol' takes"));
 }
 
 TEST_F(AutoTest, ANamedSolverOrPreconditionerStays) {

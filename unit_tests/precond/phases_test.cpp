@@ -30,6 +30,7 @@
 namespace prekond::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -191,6 +192,25 @@ TYPED_TEST(PhasesTest, FewerColumnsThanRowsAreRefused) {
     const std::string message = m.name() + ": the matrix has 3 rows but only 2 columns";
     EXPECT_EQ(message_of<InputError>([&] { m.symbolic(space, tall); }), message);
     EXPECT_EQ(message_of<InputError>([&] { m.numeric(space, tall); }), message);
+  });
+}
+
+// By its other checks amg would end a solve with breakdown_preconditioner_not_spd.
+TYPED_TEST(PhasesTest, RowsThatAreNotSortedAreRefused) {
+  const TypeParam space;
+  HostMatrix<double> host = random_spd(60, 0.1, 2);
+  const auto sorted = to_device<TypeParam>(host);
+  const std::size_t k = host.row_ptrs[41];
+  std::swap(host.col_idxs[k], host.col_idxs[k + 1]);
+  std::swap(host.values[k], host.values[k + 1]);
+  const auto a = to_device<TypeParam>(host);
+  const std::string row = "row 42, position 2: ", cure = "sort each row by column (prekond::sort_rows)";
+  for_all<TypeParam>([&](MatrixPreconditioner<double, TypeParam>& m) {
+    EXPECT_THAT(message_of<InputError>([&] { m.numeric(space, a); }), AllOf(HasSubstr(row), HasSubstr(cure)));
+    m.numeric(space, sorted);
+    const std::vector<double> expected = applied<TypeParam>(m);
+    EXPECT_THAT(message_of<InputError>([&] { m.symbolic(space, a); }), HasSubstr(row));
+    EXPECT_EQ(applied<TypeParam>(m), expected) << "a phase that fails leaves it as it was";
   });
 }
 

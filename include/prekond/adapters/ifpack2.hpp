@@ -39,7 +39,7 @@ struct AdapterOptions : DistributedOptions {
   }
 };
 
-/// Any registered preconditioner ("adaptive_fsai", "jacobi", ...: `prekond list preconditioners`) as an
+/// Any registered preconditioner ("auto", "amg", "jacobi", ...: `prekond list preconditioners`) as an
 /// Ifpack2::Preconditioner, for Belos, Ifpack2::AdditiveSchwarz and all that takes one.
 ///
 /// On several ranks each acts on its own rows and columns (block Jacobi over the ranks); what lies in other

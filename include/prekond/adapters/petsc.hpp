@@ -40,7 +40,7 @@ class LocalMatrix {
       m_others = impl::AijRows<Space>(space, parts.others);
       merge(space);
     }
-    if (!prekond::impl::rows_ascend<PetscScalar, Space>(space, m_view)) sort(space);
+    if (!rows_ascend<PetscScalar, Space>(space, m_view)) sort(space);
   }
 
   const view_type& view() const { return m_view; }
@@ -77,8 +77,7 @@ class LocalMatrix {
     sort_rows(space, m_copy);
     m_view = m_copy;
     add_reason("the matrix was copied: its rows are not sorted");
-    if (!prekond::impl::rows_ascend<PetscScalar, Space>(space, m_view))
-      validate<PetscScalar, Space>(space, m_view);
+    if (!rows_ascend<PetscScalar, Space>(space, m_view)) validate<PetscScalar, Space>(space, m_view);
   }
 
   void add_reason(const std::string& reason) { m_copied += (m_copied.empty() ? "" : "; ") + reason; }

@@ -86,7 +86,7 @@ class LocalMatrix {
                         m_local.values);
     const auto& rows = *a.getRowMap();
     const auto& cols = *a.getColMap();
-    if (impl::begins_with(cols, rows) && prekond::impl::rows_ascend<Scalar, space_type>(space, all)) {
+    if (impl::begins_with(cols, rows) && rows_ascend<Scalar, space_type>(space, all)) {
       m_view = all;
       return;
     }

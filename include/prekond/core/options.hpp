@@ -21,6 +21,29 @@ using OptionValue = std::variant<bool, std::int64_t, double, std::string>;
 
 using OptionMap = std::map<std::string, OptionValue>;
 
+/// The members of a JSON object, those of inner objects by names with dots. `Json` is nlohmann::json, or a
+/// class with its members, so that the library needs none. \throws OptionError for an array or a null
+template <class Json>
+OptionMap options_from_json(const Json& object, const std::string& prefix = "") {
+  OptionMap options;
+  for (const auto& [key, value] : object.items()) {
+    const std::string name = prefix + key;
+    if (value.is_object())
+      options.merge(options_from_json(value, name + "."));
+    else if (value.is_boolean())
+      options[name] = value.template get<bool>();
+    else if (value.is_number_integer())
+      options[name] = value.template get<std::int64_t>();
+    else if (value.is_number())
+      options[name] = value.template get<double>();
+    else if (value.is_string())
+      options[name] = value.template get<std::string>();
+    else
+      throw OptionError("'" + name + "' takes true, false, a number, a text or an object");
+  }
+  return options;
+}
+
 /// One option of an algorithm: everything that help, printing, range checks and the readers need to know of
 /// it.
 struct OptionField {

@@ -16,6 +16,13 @@ namespace prekond {
 template <class Scalar, class Space>
 void validate(const Space& space, const CsrView<Scalar, Space>& a);
 
+/// Do columns ascend strictly in every row? Where they do not, `validate` names the first place, and
+/// `sort_rows` sorts.
+///
+/// Cost: one reading of the pattern. Fences.
+template <class Scalar, class Space>
+bool rows_ascend(const Space& space, const CsrView<Scalar, Space>& a);
+
 /// Checks what can be checked cheaply of "symmetric positive definite": the matrix is square and not empty,
 /// every a_ii is stored and positive, and for every stored entry
 ///   |a_ij - a_ji| <= symmetry_tolerance sqrt(|a_ii a_jj|),

@@ -52,6 +52,22 @@ struct LinearSolverOptions {
   StoppingOptions stopping = {};
   AutomaticOptions choice = {};
   SetupReuse reuse = SetupReuse::automatic;
+
+  /// All but the two methods.
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    stopping.describe(visit);
+    choice.describe(visit);
+    visit("reuse", reuse,
+          {{"automatic", SetupReuse::automatic}, {"values", SetupReuse::values}, {"none", SetupReuse::none}},
+          "the setup where the values of A change: kept while that pays, a numeric phase, or made anew");
+  }
 };
+
+/// Options by the keys that a config file of the command has for them: `precond`, `precond_options.KEY`,
+/// `solver`, `solver_options.KEY`, `rtol`, `atol`, `max_iters`, `solves`, `budget`; and `reuse`.
+/// Names and options of methods are looked up by the solver that is made with them.
+/// \throws OptionError for an unknown key, or a value out of its range
+LinearSolverOptions linear_solver_options(const OptionMap& by_key);
 
 }  // namespace prekond

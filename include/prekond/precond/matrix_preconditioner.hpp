@@ -5,6 +5,7 @@
 #include <prekond/core/preconditioner.hpp>
 #include <prekond/core/properties.hpp>
 #include <prekond/matrix/matrix_source.hpp>
+#include <prekond/matrix/validate.hpp>
 #include <prekond/precond/impl/phase_checks.hpp>
 #include <prekond/precond/impl/phase_counter.hpp>
 
@@ -45,8 +46,8 @@ class MatrixPreconditioner : public Preconditioner<Scalar, Space> {
 
   /// Begins anew, with A's pattern: there is nothing to apply until `numeric`. Fences.
   ///
-  /// \throws InputError where A has fewer columns than rows, and where the algorithm says so \throws
-  /// OptionError see check_threads
+  /// \throws InputError where A has fewer columns than rows or the columns of a row do not ascend, and where
+  /// the algorithm says so \throws OptionError see check_threads
   void symbolic(const Space& space, const matrix_source& source);
 
   /// Makes the inverse from A's values. The first call runs `symbolic` before, where that was not done.
@@ -154,6 +155,9 @@ template <class Scalar, class Space, class Ordinal, class Offset>
 double MatrixPreconditioner<Scalar, Space, Ordinal, Offset>::run_symbolic(const Space& space,
                                                                           const matrix_source& source) {
   const Kokkos::Timer timer;
+  if constexpr (matrix_source::can_expand)
+    if (!source.blocks() && !rows_ascend<Scalar, Space>(space, source.csr()))
+      validate<Scalar, Space>(space, source.csr());
   symbolic_step(space, source);
   space.fence("prekond::symbolic::end");
   return timer.seconds();

@@ -16,8 +16,7 @@ namespace prekond {
 
 template <class Scalar, class Space>
 LinearSolver<Scalar, Space>::LinearSolver(const LinearSolverOptions& options) : m_options(options) {
-  OptionFields::of(m_options.stopping).check(LinearSolverOptions::name);
-  OptionFields::of(m_options.choice).check(LinearSolverOptions::name);
+  OptionFields::of(m_options).check(LinearSolverOptions::name);
   // Names and options are looked up now, and not when a matrix is there.
   if (m_options.preconditioner.name != AutomaticOptions::name)
     (void)configured(preconditioner_registry<Scalar, Space>(), m_options.preconditioner, "preconditioner");

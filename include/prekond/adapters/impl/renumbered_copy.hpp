@@ -5,8 +5,6 @@
 #include <prekond/matrix/impl/own_columns.hpp>
 #include <prekond/matrix/sort_rows.hpp>
 
-#include <algorithm>
-
 namespace prekond::impl {
 
 template <class Space, class Own>
@@ -27,23 +25,6 @@ struct RenameColumn {
   VectorView<const int, Space> new_index;
   VectorView<int, Space> new_col;
   KOKKOS_FUNCTION void operator()(std::int64_t k) const { new_col(k) = new_index(old_col(k)); }
-};
-
-template <class Space>
-struct IsDescent {
-  VectorView<const int, Space> col_idxs;
-  KOKKOS_FUNCTION void operator()(std::int64_t k, std::int64_t& count) const {
-    count += col_idxs(k) <= col_idxs(k - 1);
-  }
-};
-
-template <class Scalar, class Space>
-struct IsDescentAtRowBegin {
-  CsrView<Scalar, Space> a;
-  KOKKOS_FUNCTION void operator()(int i, std::int64_t& count) const {
-    const std::size_t k = a.row_ptrs(i);
-    count += k > 0 && k < a.row_ptrs(i + 1) && a.col_idxs(k) <= a.col_idxs(k - 1);
-  }
 };
 
 /// The columns of a rank's matrix, numbered so that its own rows come first: `own(c)` is the row that column
@@ -80,21 +61,6 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> renumbered_cop
                                                                                col_idxs, values);
   sort_rows(space, copy);
   return copy;
-}
-
-/// Do columns ascend strictly in every row? A place where they do not has to be where a row begins: both are
-/// counted, in one pass over the entries and one over the rows, which costs less than going through the rows.
-template <class Scalar, class Space>
-bool rows_ascend(const Space& space, const CsrView<Scalar, Space>& a) {
-  std::int64_t descents = 0, at_row_begins = 0;
-  Kokkos::parallel_reduce("prekond::tpetra::local_matrix::count_descents",
-                          Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(
-                              space, 1, std::max<std::int64_t>(1, a.nnz())),
-                          IsDescent<Space>{a.col_idxs}, descents);
-  Kokkos::parallel_reduce("prekond::tpetra::local_matrix::count_descents_at_row_begins",
-                          Kokkos::RangePolicy<Space>(space, 0, a.num_rows),
-                          IsDescentAtRowBegin<Scalar, Space>{a}, at_row_begins);
-  return descents == at_row_begins;
 }
 
 }  // namespace prekond::impl

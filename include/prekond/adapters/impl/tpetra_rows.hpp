@@ -55,7 +55,7 @@ struct OwnRow {
 /// Refuses a copy with a column twice in a row; values are not looked at. \throws InputError
 template <class Scalar, class Space>
 void check_columns(const Space& space, const CsrView<Scalar, Space>& copy) {
-  if (!prekond::impl::rows_ascend<Scalar, Space>(space, copy)) validate<Scalar, Space>(space, copy);
+  if (!rows_ascend<Scalar, Space>(space, copy)) validate<Scalar, Space>(space, copy);
 }
 
 /// A copy of a rank's rows with its own columns first.
