@@ -275,6 +275,22 @@ class MatrixOfRank : public DistributedMatrix<Scalar, Space> {
     return *std::max_element(values.begin(), values.end());
   }
 
+  bool redistributes() const override { return true; }
+  std::unique_ptr<const DistributedMatrix<Scalar, Space>> with_rows(
+      const Space& space, VectorView<const std::int64_t, Space> rows) const override {
+    space.fence();
+    const Parts parts = m_rank.all_gather("with_rows", to_vector(rows));
+    HostMatrix<Scalar> empty;
+    for (const auto& part : parts) empty.num_rows += static_cast<std::int64_t>(part.size());
+    empty.num_cols = empty.num_rows;
+    empty.row_ptrs.assign(empty.num_rows + 1, 0);
+    return std::make_unique<MatrixOfRank>(m_rank, empty, parts, m_in_stream_order);
+  }
+  std::int64_t sum_before(std::int64_t mine) const override {
+    const auto all = m_rank.all_gather("sum_before", mine);
+    return std::accumulate(all.begin(), all.begin() + m_rank.rank, std::int64_t(0));
+  }
+
   void scatter(const Space& space, VectorView<const Scalar, Space> whole,
                VectorView<Scalar, Space> mine) const override {
     space.fence();

@@ -211,6 +211,25 @@ class DistributedAijMatrix : public DistributedMatrix<PetscScalar, Space> {
     return value;
   }
 
+  bool redistributes() const override { return true; }
+  std::unique_ptr<const DistributedMatrix<PetscScalar, Space>> with_rows(
+      const Space& space, VectorView<const std::int64_t, Space> own) const override {
+    impl::OwnedMat empty;
+    const auto size = static_cast<PetscInt>(own.extent(0));
+    check(MatCreateAIJ(m_comm, size, size, PETSC_DETERMINE, PETSC_DETERMINE, 0, nullptr, 0, nullptr,
+                       empty.receive()));
+    check(MatAssemblyBegin(empty.get(), MAT_FINAL_ASSEMBLY));
+    check(MatAssemblyEnd(empty.get(), MAT_FINAL_ASSEMBLY));
+    return std::make_unique<DistributedAijMatrix>(space, empty.get(), m_transport);
+  }
+  std::int64_t sum_before(std::int64_t mine) const override {
+    std::int64_t before = 0;
+    MPI_Exscan(&mine, &before, 1, MPI_INT64_T, MPI_SUM, m_comm);
+    int rank = 0;
+    MPI_Comm_rank(m_comm, &rank);
+    return rank > 0 ? before : 0;
+  }
+
   void scatter(const Space& space, VectorView<const PetscScalar, Space> whole,
                VectorView<PetscScalar, Space> own) const override {
     const auto from = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), whole);

@@ -100,6 +100,24 @@ class DistributedCrsMatrix : public DistributedMatrix<Scalar, typename Node::exe
     return all;
   }
 
+  bool redistributes() const override { return true; }
+  std::unique_ptr<const DistributedMatrix<Scalar, Space>> with_rows(
+      const Space& space, VectorView<const std::int64_t, Space> own) const override {
+    const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), own);
+    const std::vector<GlobalOrdinal> numbers(host.data(), host.data() + host.extent(0));
+    const auto rows = Teuchos::rcp(
+        new const map_type(Teuchos::OrdinalTraits<Tpetra::global_size_t>::invalid(),
+                           Teuchos::arrayViewFromVector(numbers), 0, m_a->getComm()));
+    const auto empty = Teuchos::rcp(new matrix_type(rows, 0));
+    empty->fillComplete(rows, rows);
+    return std::make_unique<DistributedCrsMatrix>(space, empty);
+  }
+  std::int64_t sum_before(std::int64_t mine) const override {
+    std::int64_t all = mine;
+    Teuchos::scan(*m_a->getComm(), Teuchos::REDUCE_SUM, mine, Teuchos::outArg(all));
+    return all - mine;
+  }
+
   void scatter(const Space& space, VectorView<const Scalar, Space> whole,
                VectorView<Scalar, Space> own) const override {
     const auto first = map_of_first();

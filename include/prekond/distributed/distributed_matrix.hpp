@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <stdexcept>
 
 namespace prekond {
 
@@ -76,6 +77,21 @@ class DistributedMatrix {
   virtual void together(const std::function<void()>& work) const = 0;
   /// Collective. The largest of the ranks' values.
   virtual double largest(double value) const = 0;
+
+  /// Can the class distribute other rows, see `with_rows` and `sum_before`? Methods that make coarser matrices
+  /// over ranks need it.
+  virtual bool redistributes() const { return false; }
+  /// Collective. A matrix without entries, of the rows `own` on this rank. On all ranks together they are 0, 1,
+  /// ..., each once, and those of each rank ascend; a class may need them to ascend from rank to rank. It may
+  /// outlive this one. \throws std::logic_error where the class cannot
+  virtual std::unique_ptr<const DistributedMatrix> with_rows(
+      const Space& /*space*/, VectorView<const std::int64_t, Space> /*own*/) const {
+    throw std::logic_error("this matrix cannot distribute other rows");
+  }
+  /// Collective. The sum of what the ranks before this one give. \throws std::logic_error likewise
+  virtual std::int64_t sum_before(std::int64_t /*mine*/) const {
+    throw std::logic_error("this matrix cannot distribute other rows");
+  }
 
   /// Collective. Hands out a vector that rank 0 has whole, entry i that of global number i: `own` gets the
   /// entries of this rank's rows. `whole` has num_global_rows() entries on rank 0 and is not looked at

@@ -11,6 +11,7 @@
 #include <prekond/precond/setup_options.hpp>
 #include <prekond/sparse_product/spgemm.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -21,6 +22,8 @@ namespace prekond {
 namespace impl::amg {
 template <class Scalar, class Space>
 class Hierarchy;
+template <class Scalar, class Space>
+class LevelOverRanks;
 }
 
 /// The prolongator that aggregation makes of the tentative one.
@@ -61,6 +64,7 @@ struct AmgOptions {
   MatrixFormat storage_format = MatrixFormat::automatic;
   Reuse reuse = Reuse::pattern;
   std::int64_t gather_rows = 300000;
+  bool is_coarser = false;  ///< no option: this is the hierarchy of a coarser level, which a W-cycle visits twice
 
   /// The limit of strong couplings: `theta`, or its default, which is another one for systems (several
   /// unknowns a node or several vectors).
@@ -211,10 +215,9 @@ struct AmgOptions {
           "whether a later numeric phase keeps the aggregates or coarse rows and all patterns, or finds them "
           "anew");
     visit("gather_rows", gather_rows, std::int64_t(0), (std::int64_t(1) << 31) - 1,
-          "on several ranks: number of rows of the whole matrix up to which every rank has the hierarchy of "
-          "all "
-          "rows; raise it for fewer iterations, lower it where a setup by every rank takes longer; above it "
-          "each rank has a hierarchy of its own rows");
+          "on several ranks: number of a level's rows up to which every rank has all of them, and the levels "
+          "that follow; lower it where their setup by every rank takes longer; 0: each rank has a hierarchy "
+          "of its own rows");
   }
 };
 
@@ -305,9 +308,12 @@ struct AmgOptions {
 /// Memory: A of all levels (a copy of the finest), P and P^T, and the smoothers; with reuse = pattern the
 /// patterns of A P and A_F too. The report's `levels` has rows, entries and times of each.
 ///
-/// On several ranks the hierarchy is that of all rows where these are at most gather_rows, see GathersRows:
-/// the iterations are those of one rank, and each rank takes the memory and the time of one. Else columns >=
-/// num_rows (of other ranks) are skipped.
+/// On several ranks the hierarchy is that of all rows. Levels of more than gather_rows rows are distributed
+/// over the ranks, see LevelOverRanks; from the first one that has fewer on, every rank has all rows, see
+/// GathersRows, and takes the time and the memory of one. Aggregates are found by the rows' global numbers.
+/// Classical coarsening, K-cycles, candidates, gather_rows = 0, and matrices whose rows are not numbered 0, 1,
+/// ... or that cannot distribute a coarser matrix (DistributedMatrix::redistributes) have no distributed
+/// levels: then columns >= num_rows (of other ranks) are skipped, above gather_rows.
 ///
 /// Lanczos's method looks for the damping of a symmetric smoother for every A: for A that is not symmetric
 /// positive definite give smoother_damping.
@@ -318,10 +324,13 @@ struct AmgOptions {
 /// De Sterck, Yang, Heys, SIAM J. Matrix Anal. Appl. 27 (2006). Interpolation: Li, Sjogreen, Yang, SIAM J.
 /// Sci. Comput. 43 (2021).
 template <class Scalar, class Space>
-class Amg : public MatrixPreconditioner<Scalar, Space>, public GathersRows {
+class Amg : public MatrixPreconditioner<Scalar, Space>,
+            public OverRanks<Scalar, Space>,
+            public GathersRows {
  public:
   using options_type = AmgOptions;
   using typename MatrixPreconditioner<Scalar, Space>::matrix_source;
+  using Distributed = DistributedMatrix<Scalar, Space>;
 
   explicit Amg(const AmgOptions& options = {});
   ~Amg() override;
@@ -330,7 +339,16 @@ class Amg : public MatrixPreconditioner<Scalar, Space>, public GathersRows {
   Properties properties() const override { return m_options.properties(); }
   std::unique_ptr<Workspace> make_workspace(const Space& space, int num_vectors) const override;
   const AmgOptions& options() const { return m_options; }
-  std::int64_t most_gathered_rows() const override { return m_options.gather_rows; }
+  std::int64_t most_gathered_rows() const override {
+    return m_options.gather_rows > 0 ? std::max<std::int64_t>(m_options.gather_rows, m_options.coarse_size) : 0;
+  }
+
+  bool is_possible_over_ranks(const Space& space, const Distributed& a) const override;
+  void set_facts_of_own_rows(const NearNullSpace<Scalar, Space>& near) override { m_near = near; }
+  void symbolic_over_ranks(const Space& space, const Distributed& a) override;
+  void numeric_over_ranks(const Space& space, const Distributed& a) override;
+  void apply_over_ranks(const Space& space, MultiVectorView<const Scalar, Space> x,
+                        MultiVectorView<Scalar, Space> y, Workspace& workspace) const override;
 
  protected:
   void symbolic_step(const Space& space, const matrix_source& source) override;
@@ -340,10 +358,15 @@ class Amg : public MatrixPreconditioner<Scalar, Space>, public GathersRows {
                   MultiVectorView<Scalar, Space> y, Workspace& workspace) const override;
 
  private:
+  void numeric_of_all(const Space& space, Report& report);
+
   AmgOptions m_options;
   std::unique_ptr<const impl::amg::Hierarchy<Scalar, Space>> m_hierarchy;
   std::uint64_t m_pattern = 0;  ///< fingerprint of the pattern that the hierarchy was found in
   bool m_was_empty = false;     ///< a numeric phase without rows was done
+  const Distributed* m_all_rows = nullptr;  ///< during a numeric phase over ranks
+  NearNullSpace<Scalar, Space> m_near;      ///< over ranks
+  std::unique_ptr<impl::amg::LevelOverRanks<Scalar, Space>> m_over_ranks;
 };
 
 /// The rigid body modes of nodes in d = 2 or 3 dimensions with d displacements each, the near null space of

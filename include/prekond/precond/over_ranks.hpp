@@ -3,6 +3,7 @@
 #pragma once
 #include <prekond/core/preconditioner.hpp>
 #include <prekond/distributed/distributed_matrix.hpp>
+#include <prekond/matrix/matrix_source.hpp>
 
 #include <cstdint>
 
@@ -18,6 +19,15 @@ class OverRanks {
  public:
   virtual ~OverRanks() = default;
 
+  /// Is there a setup over the ranks of A, by the method's options? Else each rank's rows are set up alone.
+  virtual bool is_possible_over_ranks(const Space& /*space*/,
+                                      const DistributedMatrix<Scalar, Space>& /*a*/) const {
+    return true;
+  }
+  /// What is known of this rank's own rows, the same kind of facts on all ranks, for the next phases. Not
+  /// collective.
+  virtual void set_facts_of_own_rows(const NearNullSpace<Scalar, Space>& /*near*/) {}
+
   /// As MatrixPreconditioner's phases, whose report they fill with what is this rank's. A is not kept.
   virtual void symbolic_over_ranks(const Space& space, const DistributedMatrix<Scalar, Space>& a) = 0;
   /// \pre symbolic_over_ranks, of a matrix with the same rows and columns
@@ -31,8 +41,8 @@ class OverRanks {
 };
 
 /// A method that couples all rows, so that one for each rank's own rows would be another, weaker one: where
-/// the whole matrix has few rows, every rank has all of them, and sets up and applies what one rank finds. A
-/// MatrixPreconditioner derives from this too.
+/// the whole matrix has few rows, every rank has all of them, and sets up and applies what one rank finds, also
+/// where it could be set up over ranks. A MatrixPreconditioner derives from this too.
 class GathersRows {
  public:
   virtual ~GathersRows() = default;

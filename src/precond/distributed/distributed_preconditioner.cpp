@@ -141,9 +141,11 @@ void DistributedPreconditioner<Scalar, Space>::find_overlap(const Space& space, 
       m_method = m_options_of_method->build();
     if (m_listener) m_method->set_listener(m_listener);
   }
-  if (!alone && m_options.rank_overlap < 0)
-    m_over_ranks = dynamic_cast<OverRanks<Scalar, Space>*>(m_method.get());
   m_is_gathered = !alone && gathers(space, a);
+  auto* over_ranks = dynamic_cast<OverRanks<Scalar, Space>*>(m_method.get());
+  if (!alone && !m_is_gathered && m_options.rank_overlap < 0 && over_ranks &&
+      over_ranks->is_possible_over_ranks(space, a))
+    m_over_ranks = over_ranks;
   if (m_is_gathered) {
     m_overlap = std::make_unique<Overlap>(space, a);
     m_is_fetched = true;
@@ -166,12 +168,12 @@ bool DistributedPreconditioner<Scalar, Space>::gathers(const Space& space, const
 
 /// Collective. Ranks without rows need not know it.
 template <class Scalar, class Space>
-void DistributedPreconditioner<Scalar, Space>::gather_near_null_space(const Space& space,
-                                                                      const Distributed& a) {
-  const auto& own = m_near_null_space;
-  const auto count = static_cast<std::size_t>(m_scaling ? 0 : a.largest(double(own.vectors.extent(1))));
-  m_near_of_all = {};
-  m_near_of_all.unknowns_per_node = static_cast<int>(a.largest(own.unknowns_per_node));
+NearNullSpace<Scalar, Space> DistributedPreconditioner<Scalar, Space>::agreed_near_null_space(
+    const Distributed& a) const {
+  NearNullSpace<Scalar, Space> own = m_near_null_space;
+  if (m_scaling) own.vectors = {};
+  const auto count = static_cast<std::size_t>(a.largest(double(own.vectors.extent(1))));
+  const auto unknowns = static_cast<int>(a.largest(own.unknowns_per_node));
   a.together([&] {
     const bool fits =
         own.vectors.extent(1) == count && static_cast<std::int64_t>(own.vectors.extent(0)) == a.num_rows();
@@ -180,16 +182,22 @@ void DistributedPreconditioner<Scalar, Space>::gather_near_null_space(const Spac
                        " vectors of " + std::to_string(own.vectors.extent(0)) + " entries on this rank of " +
                        std::to_string(a.num_rows()) + " rows; another rank has " + std::to_string(count) +
                        " vectors");
-    if (a.num_rows() > 0 && own.unknowns_per_node != m_near_of_all.unknowns_per_node)
+    if (a.num_rows() > 0 && own.unknowns_per_node != unknowns)
       throw InputError(name() + ": nodes have " + std::to_string(own.unknowns_per_node) +
-                       " unknowns on this rank, and " + std::to_string(m_near_of_all.unknowns_per_node) +
+                       " unknowns on this rank, and " + std::to_string(unknowns) +
                        " on another");
   });
-  if (count == 0) return;
-  const MultiVectorView<const Scalar, Space> mine =
-      a.num_rows() > 0 ? MultiVectorView<const Scalar, Space>(own.vectors)
-                       : MultiVectorView<const Scalar, Space>(nullptr, 0, count);
-  m_near_of_all.vectors = impl::distributed::over_overlap<Scalar, Space>(space, a, *m_overlap, mine);
+  if (a.num_rows() == 0) own = {MultiVector<Scalar, Space>("prekond::distributed::near", 0, count), unknowns};
+  return own;
+}
+
+template <class Scalar, class Space>
+void DistributedPreconditioner<Scalar, Space>::gather_near_null_space(const Space& space,
+                                                                      const Distributed& a) {
+  m_near_of_all = agreed_near_null_space(a);
+  if (m_near_of_all.vectors.extent(1) > 0)
+    m_near_of_all.vectors =
+        impl::distributed::over_overlap<Scalar, Space>(space, a, *m_overlap, m_near_of_all.vectors);
 }
 
 template <class Scalar, class Space>
@@ -199,6 +207,7 @@ void DistributedPreconditioner<Scalar, Space>::run_symbolic(const Space& space, 
   m_is_symbolic = false;
   find_overlap(space, a);
   if (m_over_ranks) {
+    m_over_ranks->set_facts_of_own_rows(agreed_near_null_space(a));
     m_over_ranks->symbolic_over_ranks(space, a);
   } else {
     set_up(a, [&] {
@@ -253,7 +262,10 @@ auto DistributedPreconditioner<Scalar, Space>::make_application(const Space& spa
 /// Collective. The numeric phase of the method for A, or for the scaled matrix.
 template <class Scalar, class Space>
 void DistributedPreconditioner<Scalar, Space>::numeric_of_method(const Space& space, const Distributed& a) {
-  if (m_over_ranks) return m_over_ranks->numeric_over_ranks(space, a);
+  if (m_over_ranks) {
+    m_over_ranks->set_facts_of_own_rows(agreed_near_null_space(a));
+    return m_over_ranks->numeric_over_ranks(space, a);
+  }
   if (m_overlap) {
     // The next values are other ones, also where this phase fails.
     const bool is_fetched = std::exchange(m_is_fetched, false), is_kept = std::exchange(m_is_kept, false);

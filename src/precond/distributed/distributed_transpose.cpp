@@ -3,22 +3,18 @@
 #include <prekond/precond/distributed_transpose.hpp>
 
 #include <prekond/core/error.hpp>
-#include <prekond/distributed/impl/rows_by_number.hpp>
 #include <prekond/matrix/csr_graph.hpp>
 #include <prekond/matrix/sort_rows.hpp>
-#include <prekond/matrix/spmv.hpp>
 #include "sparse_product/transpose.hpp"
 
 #include <limits>
-#include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "core/instantiate.hpp"
 #include "core/row_teams.hpp"
 #include "distributed/number_sets.hpp"
-#include "precond/distributed/same_ranks.hpp"
+#include "precond/distributed/rows_of_ranks.hpp"
 
 namespace prekond {
 namespace {
@@ -129,116 +125,30 @@ Matrix<Scalar, Space> merged(const Space& space, const CsrView<Scalar, Space>& o
   return result;
 }
 
-/// y = A x by an import of all columns of other ranks. Keeps as many vectors as it was applied to at once.
-template <class Scalar, class Space>
-class ImportedProduct : public Operator<Scalar, Space> {
- public:
-  ImportedProduct(const CsrView<Scalar, Space>& rows, const VectorImport<Scalar, Space>& columns,
-                  const RowNumbers<Space>& numbers)
-      : m_rows(rows), m_columns(columns), m_numbers(numbers) {}
-
-  std::int64_t num_rows() const override { return m_rows.num_rows; }
-  std::int64_t num_cols() const override { return m_rows.num_rows; }
-  RowNumbers<Space> row_numbers(const Space& /*space*/) const override { return m_numbers; }
-
-  /// Collective.
-  void apply(const Space& space, MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,
-             Scalar alpha, Scalar beta) const override {
-    const std::size_t k = y.extent(1);
-    if (k == 0) return;
-    if (m_all.extent(1) < k) {
-      m_all = {};
-      m_all = allocate<MultiVector<Scalar, Space>>(space, "prekond::distributed_transpose::vectors",
-                                                   m_rows.num_cols, k);
-    }
-    const MultiVectorView<Scalar, Space> all =
-        Kokkos::subview(m_all, Kokkos::ALL, std::make_pair(std::size_t(0), k));
-    m_columns.apply(space, x, all);
-    spmv<Scalar, Space>(space, alpha, m_rows, all, beta, y);
-  }
-
- private:
-  CsrView<Scalar, Space> m_rows;
-  const VectorImport<Scalar, Space>& m_columns;
-  RowNumbers<Space> m_numbers;
-  mutable MultiVector<Scalar, Space> m_all;
-};
-
-template <class Scalar, class Space>
-class TransposedMatrix : public impl::distributed::SameRanks<Scalar, Space> {
- public:
-  using Distributed = DistributedMatrix<Scalar, Space>;
-
-  TransposedMatrix(const Space& space, const Distributed& a)
-      : impl::distributed::SameRanks<Scalar, Space>(a) {
-    const auto numbers = a.global_numbers(space);
-    const auto own = Kokkos::subview(numbers, std::make_pair(std::int64_t(0), a.num_rows()));
-    const auto others = Kokkos::subview(numbers, std::make_pair(a.num_rows(), a.num_cols()));
-    Matrix<Scalar, Space> local;  // a row for each of the rank's columns
-    a.together([&] { local = transpose<Scalar, Space>(space, a.own_rows()); });
-    const auto given = a.make_row_exchange(space, others)
-                           ->give(space, {rows_of<Scalar, Space>(local, a.num_rows(), a.num_cols()), own});
-    a.together([&] { take(space, local, given, own); });
-    m_import = a.make_import(space, m_remote);
-    m_product.emplace(m_rows, *m_import, RowNumbers<Space>{a.num_global_rows(), 0, m_own});
-  }
-  TransposedMatrix(const TransposedMatrix&) = delete;
-
-  std::int64_t num_rows() const override { return m_rows.num_rows; }
-  std::int64_t num_cols() const override { return m_rows.num_cols; }
-  CsrView<Scalar, Space> own_rows() const override { return m_rows; }
-
-  std::int64_t global_number(std::int64_t column) const override {
-    return column < num_rows() ? m_a.global_number(column) : m_numbers[column - num_rows()];
-  }
-  Vector<const std::int64_t, Space> global_numbers(const Space& space) const override {
-    return column_numbers<Space>(space, {m_a.num_global_rows(), 0, m_own}, num_rows(), m_remote);
-  }
-
-  const Operator<Scalar, Space>& product() const override { return *m_product; }
-  const VectorImport<Scalar, Space>& column_import() const override { return *m_import; }
-
-  RemoteRows<Scalar, Space> remote_rows(const Space& space,
-                                        VectorView<const std::int64_t, Space> global) const override {
-    return m_a.make_row_exchange(space, global)->fetch(space, {m_rows, global_numbers(space)});
-  }
-
- private:
-  /// Makes the rank's rows.
-  void take(const Space& space, const Matrix<Scalar, Space>& local, const GivenRows<Scalar, Space>& given,
-            const VectorView<const std::int64_t, Space>& own) {
-    const std::int64_t n = m_a.num_rows();
-    m_remote = impl::distributed::new_numbers<Space>(space, given.rows.col_idxs, {});
-    const std::int64_t num_cols = n + static_cast<std::int64_t>(m_remote.extent(0));
-    if (num_cols > std::numeric_limits<int>::max())
-      throw InputError("this rank's rows of A^T have " + std::to_string(num_cols) +
-                       " columns, more than 31 bits count; use more ranks");
-    const bool is_alone = given.rows.num_rows == 0 && local.num_rows == n;
-    m_rows =
-        is_alone ? local : merged<Scalar, Space>(space, rows_of<Scalar, Space>(local, 0, n), given, m_remote);
-    const auto own_numbers =
-        allocate<Numbers<Space>>(space, "prekond::distributed_transpose::own_numbers", n);
-    Kokkos::deep_copy(space, own_numbers, own);
-    m_own = own_numbers;
-    const auto remote = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), m_remote);
-    m_numbers.assign(remote.data(), remote.data() + remote.extent(0));
-  }
-
-  using impl::distributed::SameRanks<Scalar, Space>::m_a;
-  Vector<const std::int64_t, Space> m_own;  ///< the rows' numbers
-  Numbers<Space> m_remote;                  ///< of the columns that follow, ascending
-  std::vector<std::int64_t> m_numbers;      ///< the same on the host
-  Matrix<Scalar, Space> m_rows;
-  std::unique_ptr<const VectorImport<Scalar, Space>> m_import;
-  std::optional<ImportedProduct<Scalar, Space>> m_product;
-};
-
 }  // namespace
 
 template <class Scalar, class Space>
 std::unique_ptr<const DistributedMatrix<Scalar, Space>> distributed_transpose(
     const Space& space, const DistributedMatrix<Scalar, Space>& a) {
-  return std::make_unique<TransposedMatrix<Scalar, Space>>(space, a);
+  const std::int64_t n = a.num_rows();
+  const auto numbers = a.global_numbers(space);
+  const auto own = Kokkos::subview(numbers, std::make_pair(std::int64_t(0), n));
+  const auto others = Kokkos::subview(numbers, std::make_pair(n, a.num_cols()));
+  Matrix<Scalar, Space> local, rows;  // `local` has a row for each of the rank's columns
+  Numbers<Space> remote;
+  a.together([&] { local = transpose<Scalar, Space>(space, a.own_rows()); });
+  const auto given = a.make_row_exchange(space, others)
+                         ->give(space, {rows_of<Scalar, Space>(local, n, a.num_cols()), own});
+  a.together([&] {
+    remote = impl::distributed::new_numbers<Space>(space, given.rows.col_idxs, {});
+    const std::int64_t num_cols = n + static_cast<std::int64_t>(remote.extent(0));
+    if (num_cols > std::numeric_limits<int>::max())
+      throw InputError("this rank's rows of A^T have " + std::to_string(num_cols) +
+                       " columns, more than 31 bits count; use more ranks");
+    const bool is_alone = given.rows.num_rows == 0 && local.num_rows == n;
+    rows = is_alone ? local : merged<Scalar, Space>(space, rows_of<Scalar, Space>(local, 0, n), given, remote);
+  });
+  return std::make_unique<impl::distributed::RowsOfRanks<Scalar, Space>>(space, a, rows, remote);
 }
 
 #define PREKOND_DISTRIBUTED_TRANSPOSE(Scalar, Space)                                      \

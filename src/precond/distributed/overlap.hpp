@@ -16,6 +16,16 @@ namespace prekond::impl::distributed {
 template <class Scalar, class Space>
 bool numbers_from_zero(const Space& space, const DistributedMatrix<Scalar, Space>& a);
 
+/// Rows of this rank, and rows that it fetched, in the order of `sources`: row k of `own`, or for ~k row
+/// rows_at(k) of `fetched`. `columns_of_own`: the new number of each column of `own`, `columns_of_fetched`: that of
+/// each entry of `fetched`; negative: left out. Sorted. Fences.
+template <class Scalar, class Space>
+CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> rows_at_places(
+    const Space& space, const Vector<int, Space>& sources, const CsrView<Scalar, Space>& own,
+    const Vector<int, Space>& columns_of_own, const Vector<int, Space>& rows_at,
+    const RemoteRows<Scalar, Space>& fetched, const Vector<int, Space>& columns_of_fetched,
+    std::int64_t num_cols);
+
 /// A[S, S] for the rank's rows and those that `levels` steps along A's entries lead to from them (both ways:
 /// along those of A^T too), in the order of their global numbers, by which a row or a column of it stands at
 /// its place. Where whole blocks of rows are found together, S has whole blocks.

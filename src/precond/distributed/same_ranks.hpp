@@ -28,6 +28,12 @@ class SameRanks : public DistributedMatrix<Scalar, Space> {
   }
   void together(const std::function<void()>& work) const override { m_a.together(work); }
   double largest(double value) const override { return m_a.largest(value); }
+  bool redistributes() const override { return m_a.redistributes(); }
+  std::unique_ptr<const Distributed> with_rows(const Space& space,
+                                               VectorView<const std::int64_t, Space> own) const override {
+    return m_a.with_rows(space, own);
+  }
+  std::int64_t sum_before(std::int64_t mine) const override { return m_a.sum_before(mine); }
   void scatter(const Space& space, VectorView<const Scalar, Space> whole,
                VectorView<Scalar, Space> own) const override {
     m_a.scatter(space, whole, own);

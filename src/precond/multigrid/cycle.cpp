@@ -4,6 +4,7 @@
 #include "precond/multigrid/hierarchy.hpp"
 
 #include "core/instantiate.hpp"
+#include "precond/multigrid/combine.hpp"
 #include "precond/setup/workspace_columns.hpp"
 
 namespace prekond::impl::amg {
@@ -11,25 +12,6 @@ namespace {
 
 template <class Space>
 using Rows = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
-
-/// y = factor x, or y + factor x. x and y may be the same.
-template <class Scalar, class Space>
-struct Combine {
-  Scalar factor;
-  MultiVectorView<const Scalar, Space> x;
-  bool add;
-  MultiVectorView<Scalar, Space> y;
-  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
-    for (std::size_t k = 0; k < y.extent(1); ++k) y(i, k) = factor * x(i, k) + (add ? y(i, k) : Scalar(0));
-  }
-};
-
-template <class Scalar, class Space>
-void combine(const Space& space, Scalar factor, MultiVectorView<const Scalar, Space> x, bool add,
-             MultiVectorView<Scalar, Space> y) {
-  Kokkos::parallel_for("prekond::amg::combine", Rows<Space>(space, 0, static_cast<std::int64_t>(y.extent(0))),
-                       Combine<Scalar, Space>{factor, x, add, y});
-}
 
 }  // namespace
 
@@ -76,7 +58,7 @@ void Hierarchy<Scalar, Space>::cycle(const Space& space, std::size_t l, ConstVie
   const bool from_zero = m_options.pre_sweeps == 0;
   correct(space, l, b, x, from_zero, workspace);
   // The finest level's second visit would be a second cycle.
-  if (m_options.cycle == AmgCycle::w && l > 0) {
+  if (m_options.cycle == AmgCycle::w && (l > 0 || m_options.is_coarser)) {
     smooth(space, l, b, x, m_options.post_sweeps, false, workspace);
     smooth(space, l, b, x, m_options.pre_sweeps, false, workspace);
     correct(space, l, b, x, false, workspace);

@@ -25,30 +25,11 @@
 namespace prekond::impl::amg {
 namespace {
 
-struct HierarchyTuning {
-  static constexpr int lanczos_steps = 20;
-  static constexpr double damping = 1.6;
-  static constexpr int candidate_sweeps = 15;
-};
-
-/// The largest sum of a row over its diagonal that a storage is trusted with. Its rows are scaled by their
-/// largest entries: what is less than 2^-28 of these (half) or 2^-126 loses digits, a diagonal, or one of
-/// a_ij and a_ji.
-double largest_sum_in(Storage storage) {
-  if (storage == Storage::full) return std::numeric_limits<double>::infinity();
-  return storage == Storage::half ? 0x1p14 : 0x1p64;
-}
-
 /// Whether a smoother's I - M^-1 A has its spectrum in (-1, 1) as it is made, as that of a polynomial has.
 /// The eigenvalue to damp it by is not looked for then, which would take ten more applications and products.
 template <class Scalar, class Space>
 bool needs_no_damping(const MatrixPreconditioner<Scalar, Space>& smoother) {
   return dynamic_cast<const PolynomialPreconditioner<Scalar, Space>*>(&smoother) != nullptr;
-}
-
-/// Smoothers whose M is diag(A) unless an option says otherwise.
-bool is_of_the_diagonal(const MethodChoice& choice) {
-  return choice.name == "jacobi" && choice.options.empty();
 }
 
 template <class Scalar, class Space>
@@ -148,6 +129,26 @@ MultiVector<Scalar, Space> copy_vectors(const Space& space, const MultiVectorVie
 }
 
 }  // namespace
+
+double largest_sum_in(Storage storage) {
+  if (storage == Storage::full) return std::numeric_limits<double>::infinity();
+  return storage == Storage::half ? 0x1p14 : 0x1p64;
+}
+
+template <class Scalar, class Space>
+void tell_polynomial(PolynomialPreconditioner<Scalar, Space>& polynomial, const StoredMatrix<Scalar, Space>& a,
+                     double lambda, const MethodChoice& choice) {
+  const auto says = [&](std::initializer_list<const char*> names) {
+    return std::any_of(names.begin(), names.end(),
+                       [&](const char* name) { return choice.options.count(name) > 0; });
+  };
+  KnownMatrix<Scalar, Space> known;
+  if (!says({"storage", "storage_format"})) known.a = a;
+  if (polynomial.options().is_chebyshev() &&
+      !says({"scaling", "bounds", "lanczos_steps", "lambda_min", "lambda_max"}))
+    known.lambda_max = lambda;
+  polynomial.set_known(known);
+}
 
 template <class Scalar, class Space>
 int Hierarchy<Scalar, Space>::unknowns_of(const Source& source) const {
@@ -313,32 +314,13 @@ void Hierarchy<Scalar, Space>::store_transfer(const Space& space, Level<Scalar, 
                    : Stored(space, transfer.restriction, storage, transfer.r_blocks);
 }
 
-/// A polynomial applies the level's own matrix, and Chebyshev's needs the eigenvalue that the prolongator was
-/// damped by, where the options say nothing else. (Where candidates had the smoother set up before the rest,
-/// that was not there, and is not in a later numeric phase either.)
-template <class Scalar, class Space>
-void Hierarchy<Scalar, Space>::tell_polynomial(const Level<Scalar, Space>& level,
-                                               const MethodChoice& choice) const {
-  auto* polynomial = dynamic_cast<PolynomialPreconditioner<Scalar, Space>*>(level.smoother.get());
-  if (!polynomial) return;
-  const auto says = [&](std::initializer_list<const char*> names) {
-    return std::any_of(names.begin(), names.end(),
-                       [&](const char* name) { return choice.options.count(name) > 0; });
-  };
-  KnownMatrix<Scalar, Space> known;
-  if (!says({"storage", "storage_format"})) known.a = level.a;
-  if (polynomial->options().is_chebyshev() &&
-      !says({"scaling", "bounds", "lanczos_steps", "lambda_min", "lambda_max"}))
-    known.lambda_max = level.lambda;
-  polynomial->set_known(known);
-}
-
 template <class Scalar, class Space>
 void Hierarchy<Scalar, Space>::set_up_method(const Space& space, Level<Scalar, Space>& level,
                                              const MethodChoice& choice, const Level<Scalar, Space>* old,
                                              Report& report) const {
   level.smoother = old ? old->smoother : make_registered_method<Scalar, Space>(choice, "smoother");
-  tell_polynomial(level, choice);
+  if (auto* polynomial = dynamic_cast<PolynomialPreconditioner<Scalar, Space>*>(level.smoother.get()))
+    tell_polynomial<Scalar, Space>(*polynomial, level.a, level.lambda, choice);
   const Matrix<Scalar, Space> exact =
       level.is_exact ? shifted<Scalar, Space>(space, level.matrix, level.sizes) : Matrix<Scalar, Space>();
   const CsrView<Scalar, Space> matrix = level.is_exact ? CsrView<Scalar, Space>(exact) : level.matrix;
@@ -446,7 +428,10 @@ void Hierarchy<Scalar, Space>::file(const Level<Scalar, Space>& level, double se
                 4 * double(level.transfer.p.nnz()));
 }
 
-#define PREKOND_AMG_HIERARCHY(Scalar, Space) template class Hierarchy<Scalar, Space>;
+#define PREKOND_AMG_HIERARCHY(Scalar, Space)                                     \
+  template void tell_polynomial(PolynomialPreconditioner<Scalar, Space>&,        \
+                                const StoredMatrix<Scalar, Space>&, double, const MethodChoice&); \
+  template class Hierarchy<Scalar, Space>;
 PREKOND_INSTANTIATE(PREKOND_AMG_HIERARCHY)
 
 }  // namespace prekond::impl::amg

@@ -3,6 +3,7 @@
 #pragma once
 #include <prekond/precond/amg.hpp>
 #include <prekond/precond/impl/stored_matrix.hpp>
+#include <prekond/precond/polynomial.hpp>
 #include "precond/multigrid/strength.hpp"
 
 #include "precond/multigrid/classical.hpp"
@@ -18,6 +19,25 @@
 
 namespace prekond::impl::amg {
 
+struct HierarchyTuning {
+  static constexpr int lanczos_steps = 20;
+  static constexpr double damping = 1.6;
+  static constexpr int candidate_sweeps = 15;
+};
+
+struct TransferTuning {
+  /// A coarser level with more than this part of a level's rows is not worth its products.
+  static constexpr double least_coarsening = 0.9;
+  static constexpr double theta_decay = 0.5;  ///< from a level to the next coarser one
+  static constexpr double prolongator_damping =
+      1.3333;  ///< best for the upper three quarters of the spectrum
+};
+
+/// Smoothers whose M is diag(A) unless an option says otherwise.
+inline bool is_of_the_diagonal(const MethodChoice& choice) {
+  return choice.name == "jacobi" && choice.options.empty();
+}
+
 /// Are products with whole blocks by their pattern? A host adds diagonals and single rows as fast.
 template <class Space>
 inline constexpr bool products_by_blocks = !is_host_space<Space>;
@@ -32,6 +52,7 @@ struct Transfer {
   bool filtered_whole = false;                 ///< A_F has all entries of its blocks
   CsrGraph<Space> filtered;                    ///< A_F's pattern, where it is another one than A's
   CsrGraph<Space> smoothed;  ///< by nodes, P's pattern before truncation; 0 x 0 where it is not truncated
+  bool is_over_ranks = false;  ///< only P is made here: the products are formed over ranks
   ClassicalTransfer<Space> classical;               ///< of classical coarsening, in place of those above
   Matrix<Scalar, Space> prolongator, restriction;   ///< P, P^T
   Matrix<Scalar, Space> times_prolongator, coarse;  ///< A P, without values, and A_c
@@ -61,6 +82,36 @@ struct Level {
   /// The entries of columns < num_rows.
   std::int64_t nnz() const { return a.nnz(); }
 };
+
+/// The largest sum of a row over its diagonal that a storage is trusted with. Its rows are scaled by their
+/// largest entries: what is less than 2^-28 of these (half) or 2^-126 loses digits, a diagonal, or one of
+/// a_ij and a_ji.
+double largest_sum_in(Storage storage);
+
+/// A polynomial applies the level's own matrix, and Chebyshev's needs the eigenvalue that the prolongator was
+/// damped by, where the options say nothing else. (Where candidates had the smoother set up before the rest,
+/// that was not there, and is not in a later numeric phase either.)
+template <class Scalar, class Space>
+void tell_polynomial(PolynomialPreconditioner<Scalar, Space>& polynomial, const StoredMatrix<Scalar, Space>& a,
+                     double lambda, const MethodChoice& choice);
+
+/// The strong couplings of a level's nodes. Finds its pattern by nodes.
+template <class Scalar, class Space>
+StrongRows<Space> strong_couplings(const Space& space, Level<Scalar, Space>& level, double theta);
+
+/// The pattern of A_F and, of blocks, those of P, A P and A_c. \pre the level has Q
+template <class Scalar, class Space>
+void find_patterns(const Space& space, const AmgOptions& options, Level<Scalar, Space>& level,
+                   const StrongRows<Space>& strong, const CsrGraph<Space>& members);
+
+/// P, on a pattern that is kept or found. \pre find_patterns
+template <class Scalar, class Space>
+void make_prolongator(const Space& space, const AmgOptions& options, Level<Scalar, Space>& level);
+
+/// Coarse unknowns of a column of Q that is zero get 1 on the diagonal of A_c.
+template <class Scalar, class Space>
+void set_dead_unknowns(const Space& space, const Matrix<Scalar, Space>& a,
+                       const MultiVector<Scalar, Space>& near_null_space);
 
 template <class Scalar, class Space>
 struct LevelVectors {
@@ -143,14 +194,6 @@ class Hierarchy {
   void store(const Space& space, Level<Scalar, Space>& level, const Level<Scalar, Space>* old,
              Report& report) const;
   void store_transfer(const Space& space, Level<Scalar, Space>& level, const Level<Scalar, Space>* old) const;
-  void find_patterns(const Space& space, Level<Scalar, Space>& level, const StrongRows<Space>& strong,
-                     const CsrGraph<Space>& members) const;
-  void find_patterns_with(const Space& space, Level<Scalar, Space>& level,
-                          const CsrGraph<Space>& prolongator) const;
-  Matrix<Scalar, Space> truncated(const Space& space, Level<Scalar, Space>& level,
-                                  const Matrix<Scalar, Space>& smoothed) const;
-  void smooth_prolongator(const Space& space, Level<Scalar, Space>& level) const;
-  void tell_polynomial(const Level<Scalar, Space>& level, const MethodChoice& choice) const;
   void set_up_method(const Space& space, Level<Scalar, Space>& level, const MethodChoice& choice,
                      const Level<Scalar, Space>* old, Report& report) const;
   void set_smoother(const Space& space, Level<Scalar, Space>& level, const Level<Scalar, Space>* old,

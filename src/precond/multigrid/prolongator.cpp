@@ -238,12 +238,13 @@ RowSums row_sums(const Space& space, const CsrView<Scalar, Space>& f) {
 
 template <class Scalar, class Space>
 double largest_scaled_eigenvalue(const Space& space, const CsrView<Scalar, Space>& f,
-                                 const Operator<Scalar, Space>& products, const RowSums& sums) {
+                                 const Operator<Scalar, Space>& products, const RowSums& sums,
+                                 const Reducer<Scalar, Space>& reducer) {
   if (sums.is_dominant()) return sums.most;
   Jacobi<Scalar, Space> jacobi;
   jacobi.numeric(space, f);
   const LanczosResult found =
-      lanczos<Scalar, Space>(space, products, &jacobi, {.steps = SmoothingTuning::lanczos_steps});
+      lanczos<Scalar, Space>(space, products, &jacobi, {.steps = SmoothingTuning::lanczos_steps}, reducer);
   const bool usable = found.upper_bound > 0 && std::isfinite(found.upper_bound);
   if (sums.unusable > 0) return usable ? found.upper_bound : sums.most;
   return usable ? std::min(found.upper_bound, sums.most) : sums.most;
@@ -299,7 +300,8 @@ void write_transpose(const Space& space, const CsrView<Scalar, Space>& p,
       const Space&, const CsrView<Scalar, Space>&, const CsrGraph<Space>&);                                 \
   template RowSums row_sums<Scalar, Space>(const Space&, const CsrView<Scalar, Space>&);                    \
   template double largest_scaled_eigenvalue<Scalar, Space>(const Space&, const CsrView<Scalar, Space>&,     \
-                                                           const Operator<Scalar, Space>&, const RowSums&); \
+                                                           const Operator<Scalar, Space>&, const RowSums&,                  \
+                                           const Reducer<Scalar, Space>&);                                  \
   template void smooth_prolongator<Scalar, Space>(                                                          \
       const Space&, const CsrView<Scalar, Space>&, double, const CsrView<Scalar, Space>&,                   \
       const CsrMatrix<Scalar, int, std::size_t, Space::memory_space>&);                                     \

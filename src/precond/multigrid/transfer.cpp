@@ -23,14 +23,6 @@
 namespace prekond::impl::amg {
 namespace {
 
-struct TransferTuning {
-  /// A coarser level with more than this part of a level's rows is not worth its products.
-  static constexpr double least_coarsening = 0.9;
-  static constexpr double theta_decay = 0.5;  ///< from a level to the next coarser one
-  static constexpr double prolongator_damping =
-      1.3333;  ///< best for the upper three quarters of the spectrum
-};
-
 /// Coarse unknowns of a column of Q that is zero: 1 on the diagonal of a row that is zero.
 template <class Scalar, class Space>
 struct SetDeadUnknowns {
@@ -155,55 +147,76 @@ Matrix<Scalar, Space> rows_of(const Space& space, const CsrGraph<Space>& blocks,
   return Matrix<Scalar, Space>(pattern.num_rows, pattern.num_cols, pattern.row_ptrs, pattern.col_idxs, {});
 }
 
+/// The patterns that follow from P's, which is given by nodes.
+template <class Scalar, class Space>
+void find_patterns_with(const Space& space, const AmgOptions& options, Level<Scalar, Space>& level,
+                        const CsrGraph<Space>& prolongator) {
+  Transfer<Scalar, Space>& transfer = level.transfer;
+  const int unknowns = level.unknowns, vectors = static_cast<int>(transfer.near_null_space.extent(1));
+  transfer.prolongator = options.prolongator == AmgProlongator::smoothed
+                             ? rows_of<Scalar, Space>(space, prolongator, unknowns, vectors)
+                             : transfer.q;
+  if (transfer.is_over_ranks) return;
+  const NodePatterns<Space> found = node_patterns<Space>(space, nodes_of(level), prolongator);
+  transfer.coarse_nodes = found.coarse;
+  if constexpr (products_by_blocks<Space>) {
+    transfer.p_blocks = {found.prolongator, unknowns, vectors};
+    transfer.r_blocks = {found.restriction, vectors, unknowns};
+  }
+  transfer.restriction = rows_of<Scalar, Space>(space, found.restriction, vectors, unknowns);
+  transfer.coarse = rows_of<Scalar, Space>(space, found.coarse, vectors, vectors);
+  transfer.times_prolongator = rows_of<Scalar, Space>(space, found.times_prolongator, unknowns, vectors);
+}
+
+/// P of the smoothed prolongator. In a first numeric phase chooses what is kept, and of blocks finds the
+/// patterns of P^T, A P and A_c.
+template <class Scalar, class Space>
+Matrix<Scalar, Space> truncated(const Space& space, const AmgOptions& options, Level<Scalar, Space>& level,
+                                const Matrix<Scalar, Space>& smoothed) {
+  Transfer<Scalar, Space>& transfer = level.transfer;
+  if (transfer.prolongator.num_rows == 0) {
+    const CsrGraph<Space> kept = largest_aggregates<Scalar, Space>(
+        space, smoothed, transfer.smoothed, transfer.q, options.interpolation_limit());
+    if (level.unknowns == 1 && transfer.near_null_space.extent(1) == 1)
+      transfer.prolongator = rows_of<Scalar, Space>(space, kept, 1, 1);
+    else
+      find_patterns_with<Scalar, Space>(space, options, level, kept);
+  }
+  const Matrix<Scalar, Space> p = with_values<Scalar, Space>(space, transfer.prolongator);
+  truncate<Scalar, Space>(space, smoothed, transfer.q, transfer.near_null_space, p);
+  return p;
+}
+
 }  // namespace
 
-/// Aggregates, Q and the pattern of A_F, of a level that is worth a coarser one.
 template <class Scalar, class Space>
-bool Hierarchy<Scalar, Space>::find_transfer(const Space& space, std::size_t l,
-                                             const MultiVector<Scalar, Space>& near_null_space) {
-  Level<Scalar, Space>& level = m_levels[l];
-  if (level.num_rows() <= m_options.coarse_size || static_cast<int>(l) + 1 >= m_options.max_levels ||
-      level.sums.is_diagonal())
-    return false;
-  if (m_options.coarsening == AmgCoarsening::classical) return find_classical_transfer(space, l);
-  const bool is_system = m_levels[0].unknowns > 1 || near_null_space.extent(1) > 1;
-  const double theta =
-      m_options.strong_limit(is_system) * std::pow(TransferTuning::theta_decay, static_cast<double>(l));
-  StrongRows<Space> kept;
-  if (level.unknowns == 1) {
-    kept = strong_rows<Scalar, Space>(space, level.matrix, theta);
-  } else {
-    const auto connections =
-        node_connections<Scalar, Space>(space, level.matrix, level.unknowns, theta, level.nodes);
-    kept.pattern = with_diagonal<Space>(space, connections.strong);
-    level.nodes = connections.all;
-    level.whole = connections.whole;
-    kept.is_part = level.whole && is_part_of<Space>(space, kept.pattern, level.nodes);
-  }
-  const Aggregates<Space> aggregates = aggregate<Space>(space, kept.pattern);
-  const auto coarse = static_cast<double>(aggregates.count) * static_cast<double>(near_null_space.extent(1));
-  if (aggregates.count == 0 || coarse > TransferTuning::least_coarsening * double(level.num_rows()))
-    return false;
-  const CsrGraph<Space> members = membership<Space>(space, aggregates);
-  Transfer<Scalar, Space>& transfer = level.transfer;
-  const Tentative<Scalar, Space> tentative = tentative_prolongator<Scalar, Space>(
-      space, aggregates, members, level.unknowns, MultiVectorView<const Scalar, Space>(near_null_space));
-  transfer.q = tentative.q;
-  transfer.near_null_space = tentative.near_null_space;
-  find_patterns(space, level, kept, members);
-  return true;
+void set_dead_unknowns(const Space& space, const Matrix<Scalar, Space>& a,
+                       const MultiVector<Scalar, Space>& near_null_space) {
+  Kokkos::parallel_for("prekond::amg::set_dead_unknowns", Rows<Space>(space, 0, a.num_rows),
+                       SetDeadUnknowns<Scalar, Space>{a, near_null_space});
+}
+
+template <class Scalar, class Space>
+StrongRows<Space> strong_couplings(const Space& space, Level<Scalar, Space>& level, double theta) {
+  if (level.unknowns == 1) return strong_rows<Scalar, Space>(space, level.matrix, theta);
+  const auto connections =
+      node_connections<Scalar, Space>(space, level.matrix, level.unknowns, theta, level.nodes);
+  level.nodes = connections.all;
+  level.whole = connections.whole;
+  StrongRows<Space> kept{with_diagonal<Space>(space, connections.strong)};
+  kept.is_part = level.whole && is_part_of<Space>(space, kept.pattern, level.nodes);
+  return kept;
 }
 
 /// The pattern of A_F and, of blocks, those of P, A P and A_c, or of P before truncation where its rows are
 /// too long: of single entries they are found with the products' values.
 template <class Scalar, class Space>
-void Hierarchy<Scalar, Space>::find_patterns(const Space& space, Level<Scalar, Space>& level,
-                                             const StrongRows<Space>& strong,
-                                             const CsrGraph<Space>& members) const {
+void find_patterns(const Space& space, const AmgOptions& options, Level<Scalar, Space>& level,
+                   const StrongRows<Space>& strong, const CsrGraph<Space>& members) {
   Transfer<Scalar, Space>& transfer = level.transfer;
   const int unknowns = level.unknowns, vectors = static_cast<int>(transfer.near_null_space.extent(1));
   CsrGraph<Space> kept;
-  if (m_options.prolongator == AmgProlongator::smoothed) {
+  if (options.prolongator == AmgProlongator::smoothed) {
     kept = strong.pattern;
     transfer.drops = !equal_patterns<Space>(space, kept, nodes_of(level));
     if (transfer.drops && strong.is_part) {
@@ -217,56 +230,16 @@ void Hierarchy<Scalar, Space>::find_patterns(const Space& space, Level<Scalar, S
   }
   if (unknowns == 1 && vectors == 1) return;
   const CsrGraph<Space> p = prolongator_nodes<Space>(space, kept, members);
-  if (longest_row<Space>(space, p.row_ptrs).length <= m_options.interpolation_limit())
-    find_patterns_with(space, level, p);
+  if (longest_row<Space>(space, p.row_ptrs).length <= options.interpolation_limit())
+    find_patterns_with<Scalar, Space>(space, options, level, p);
   else
     transfer.smoothed = p;
 }
 
-/// The patterns that follow from P's, which is given by nodes.
 template <class Scalar, class Space>
-void Hierarchy<Scalar, Space>::find_patterns_with(const Space& space, Level<Scalar, Space>& level,
-                                                  const CsrGraph<Space>& prolongator) const {
+void make_prolongator(const Space& space, const AmgOptions& options, Level<Scalar, Space>& level) {
   Transfer<Scalar, Space>& transfer = level.transfer;
-  const int unknowns = level.unknowns, vectors = static_cast<int>(transfer.near_null_space.extent(1));
-  const NodePatterns<Space> found = node_patterns<Space>(space, nodes_of(level), prolongator);
-  transfer.coarse_nodes = found.coarse;
-  if constexpr (products_by_blocks<Space>) {
-    transfer.p_blocks = {found.prolongator, unknowns, vectors};
-    transfer.r_blocks = {found.restriction, vectors, unknowns};
-  }
-  transfer.restriction = rows_of<Scalar, Space>(space, found.restriction, vectors, unknowns);
-  transfer.coarse = rows_of<Scalar, Space>(space, found.coarse, vectors, vectors);
-  transfer.times_prolongator = rows_of<Scalar, Space>(space, found.times_prolongator, unknowns, vectors);
-  transfer.prolongator = m_options.prolongator == AmgProlongator::smoothed
-                             ? rows_of<Scalar, Space>(space, found.prolongator, unknowns, vectors)
-                             : transfer.q;
-}
-
-/// P of the smoothed prolongator. In a first numeric phase chooses what is kept, and of blocks finds the
-/// patterns of P^T, A P and A_c.
-template <class Scalar, class Space>
-Matrix<Scalar, Space> Hierarchy<Scalar, Space>::truncated(const Space& space, Level<Scalar, Space>& level,
-                                                          const Matrix<Scalar, Space>& smoothed) const {
-  Transfer<Scalar, Space>& transfer = level.transfer;
-  if (transfer.prolongator.num_rows == 0) {
-    const CsrGraph<Space> kept = largest_aggregates<Scalar, Space>(
-        space, smoothed, transfer.smoothed, transfer.q, m_options.interpolation_limit());
-    if (level.unknowns == 1 && transfer.near_null_space.extent(1) == 1)
-      transfer.prolongator = rows_of<Scalar, Space>(space, kept, 1, 1);
-    else
-      find_patterns_with(space, level, kept);
-  }
-  const Matrix<Scalar, Space> p = with_values<Scalar, Space>(space, transfer.prolongator);
-  truncate<Scalar, Space>(space, smoothed, transfer.q, transfer.near_null_space, p);
-  return p;
-}
-
-/// P.
-template <class Scalar, class Space>
-void Hierarchy<Scalar, Space>::smooth_prolongator(const Space& space, Level<Scalar, Space>& level) const {
-  Transfer<Scalar, Space>& transfer = level.transfer;
-  if (m_options.prolongator == AmgProlongator::unsmoothed) {
+  if (options.prolongator == AmgProlongator::unsmoothed) {
     transfer.prolongator = transfer.q;
     return;
   }
@@ -288,14 +261,41 @@ void Hierarchy<Scalar, Space>::smooth_prolongator(const Space& space, Level<Scal
       was_truncated ? rows_of<Scalar, Space>(space, transfer.smoothed, unknowns, vectors)
                     : transfer.prolongator,
       blocks_of(transfer.filtered_whole, unknowns, unknowns, vectors));
-  impl::amg::smooth_prolongator<Scalar, Space>(space, f, TransferTuning::prolongator_damping / lambda,
+  smooth_prolongator<Scalar, Space>(space, f, TransferTuning::prolongator_damping / lambda,
                                                transfer.q, smoothed);
   // The pattern of single entries has just been found.
   if (!is_known && !was_truncated &&
-      longest_row<Space>(space, smoothed.row_ptrs).length > m_options.interpolation_limit())
+      longest_row<Space>(space, smoothed.row_ptrs).length > options.interpolation_limit())
     transfer.smoothed = {smoothed.num_rows, smoothed.num_cols, smoothed.row_ptrs, smoothed.col_idxs};
-  transfer.prolongator = transfer.smoothed.num_rows > 0 ? truncated(space, level, smoothed) : smoothed;
+  transfer.prolongator = transfer.smoothed.num_rows > 0 ? truncated<Scalar, Space>(space, options, level, smoothed) : smoothed;
   space.fence("prekond::amg::smooth_prolongator");  // A_F goes away
+}
+
+/// Aggregates, Q and the pattern of A_F, of a level that is worth a coarser one.
+template <class Scalar, class Space>
+bool Hierarchy<Scalar, Space>::find_transfer(const Space& space, std::size_t l,
+                                             const MultiVector<Scalar, Space>& near_null_space) {
+  Level<Scalar, Space>& level = m_levels[l];
+  if (level.num_rows() <= m_options.coarse_size || static_cast<int>(l) + 1 >= m_options.max_levels ||
+      level.sums.is_diagonal())
+    return false;
+  if (m_options.coarsening == AmgCoarsening::classical) return find_classical_transfer(space, l);
+  const bool is_system = m_levels[0].unknowns > 1 || near_null_space.extent(1) > 1;
+  const double theta =
+      m_options.strong_limit(is_system) * std::pow(TransferTuning::theta_decay, static_cast<double>(l));
+  const StrongRows<Space> kept = strong_couplings(space, level, theta);
+  const Aggregates<Space> aggregates = aggregate<Space>(space, kept.pattern);
+  const auto coarse = static_cast<double>(aggregates.count) * static_cast<double>(near_null_space.extent(1));
+  if (aggregates.count == 0 || coarse > TransferTuning::least_coarsening * double(level.num_rows()))
+    return false;
+  const CsrGraph<Space> members = membership<Space>(space, aggregates);
+  Transfer<Scalar, Space>& transfer = level.transfer;
+  const Tentative<Scalar, Space> tentative = tentative_prolongator<Scalar, Space>(
+      space, aggregates, members, level.unknowns, MultiVectorView<const Scalar, Space>(near_null_space));
+  transfer.q = tentative.q;
+  transfer.near_null_space = tentative.near_null_space;
+  find_patterns(space, m_options, level, kept, members);
+  return true;
 }
 
 /// Coarse rows, where these are worth a coarser level.
@@ -348,7 +348,7 @@ Level<Scalar, Space> Hierarchy<Scalar, Space>::coarser(const Space& space, Level
     transfer.prolongator =
         classical_prolongator<Scalar, Space>(space, fine.matrix, m_options, transfer.classical);
   else
-    smooth_prolongator(space, fine);
+    make_prolongator(space, m_options, fine);
   if (transfer.restriction.num_rows == 0) {
     transfer.restriction = transpose<Scalar, Space>(space, transfer.prolongator);
   } else {
@@ -367,9 +367,7 @@ Level<Scalar, Space> Hierarchy<Scalar, Space>::coarser(const Space& space, Level
   coarse.nodes = transfer.coarse_nodes;
   coarse.whole = coarse.nodes.num_rows > 0;
   coarse.unknowns = vectors;
-  if (!is_classical)
-    Kokkos::parallel_for("prekond::amg::set_dead_unknowns", Rows<Space>(space, 0, coarse.num_rows()),
-                         SetDeadUnknowns<Scalar, Space>{coarse.owned, transfer.near_null_space});
+  if (!is_classical) set_dead_unknowns<Scalar, Space>(space, coarse.owned, transfer.near_null_space);
   raise_rounding(space, fine, coarse);
   transfer.coarse = coarse.owned;
   if (m_options.reuse == Reuse::none) {
@@ -387,6 +385,12 @@ Level<Scalar, Space> Hierarchy<Scalar, Space>::coarser(const Space& space, Level
 }
 
 #define PREKOND_AMG_TRANSFER(Scalar, Space)                                                            \
+  template StrongRows<Space> strong_couplings(const Space&, Level<Scalar, Space>&, double);            \
+  template void find_patterns(const Space&, const AmgOptions&, Level<Scalar, Space>&,                  \
+                              const StrongRows<Space>&, const CsrGraph<Space>&);                       \
+  template void set_dead_unknowns(const Space&, const Matrix<Scalar, Space>&,                          \
+                                  const MultiVector<Scalar, Space>&);                                  \
+  template void make_prolongator(const Space&, const AmgOptions&, Level<Scalar, Space>&);              \
   template bool Hierarchy<Scalar, Space>::find_transfer(const Space&, std::size_t,                     \
                                                         const MultiVector<Scalar, Space>&);            \
   template Level<Scalar, Space> Hierarchy<Scalar, Space>::coarser(const Space&, Level<Scalar, Space>&, \

@@ -177,13 +177,21 @@ std::unique_ptr<MatrixPreconditioner<Scalar, Space>> make_registered_method(cons
   return configured(preconditioner_registry<Scalar, Space>(), choice, kind)->build();
 }
 
+template <class Scalar, class Space>
+std::unique_ptr<Configurator<MatrixPreconditioner<Scalar, Space>>> configured_registered_method(
+    const MethodChoice& choice, const std::string& kind) {
+  return configured(preconditioner_registry<Scalar, Space>(), choice, kind);
+}
+
 }  // namespace impl
 
 #define PREKOND_REGISTRY(Scalar, Space)                                                                      \
   template const Registry<MatrixPreconditioner<Scalar, Space>>& preconditioner_registry<Scalar, Space>();    \
   template std::vector<std::string> methods_over_devices<Scalar, Space>();                                   \
   template std::unique_ptr<MatrixPreconditioner<Scalar, Space>> impl::make_registered_method<Scalar, Space>( \
-      const MethodChoice&, const std::string&);
+      const MethodChoice&, const std::string&);                                                              \
+  template std::unique_ptr<Configurator<MatrixPreconditioner<Scalar, Space>>>                                \
+  impl::configured_registered_method<Scalar, Space>(const MethodChoice&, const std::string&);
 PREKOND_INSTANTIATE(PREKOND_REGISTRY)
 PREKOND_INSTANTIATE_COMPLEX(PREKOND_REGISTRY)
 #define PREKOND_REGISTERED_METHODS(Space)                                        \

@@ -6,6 +6,7 @@
 /// methods, and the registry, which has the composed methods among its entries, defines them.
 #include <prekond/core/options.hpp>
 #include <prekond/core/properties.hpp>
+#include <prekond/core/registry.hpp>
 #include <prekond/precond/matrix_preconditioner.hpp>
 
 #include <memory>
@@ -29,5 +30,10 @@ Properties registered_method_properties(const MethodChoice& choice, const std::s
 template <class Scalar, class Space>
 std::unique_ptr<MatrixPreconditioner<Scalar, Space>> make_registered_method(const MethodChoice& choice,
                                                                             const std::string& kind);
+
+/// The same with its options, for setups over ranks.
+template <class Scalar, class Space>
+std::unique_ptr<Configurator<MatrixPreconditioner<Scalar, Space>>> configured_registered_method(
+    const MethodChoice& choice, const std::string& kind);
 
 }  // namespace prekond::impl

@@ -22,7 +22,7 @@ struct BeginRounds {
   KOKKOS_FUNCTION void operator()(std::int64_t i) const {
     const int v = static_cast<int>(i);
     const bool present = part(v) < 0;
-    words.own(v) = present ? undecided(0, v) : absent;
+    words.own(v) = present ? undecided(0, words.number(v)) : absent;
     words.least(v) = present ? in_set : absent;
   }
 };
@@ -101,7 +101,7 @@ struct ListUndecided {
     if (final && open) neighbourhoods(count >> 32) = v;
     if (final && waits) {
       vertices(count & 0xffffffffu) = v;
-      words.own(v) = undecided(round, v);
+      words.own(v) = undecided(round, words.number(v));
     }
     count += static_cast<Word>(open) << 32 | static_cast<Word>(waits);
   }

@@ -122,6 +122,26 @@ struct Join {
   }
 };
 
+/// Phase 2 of `aggregate`.
+template <class Space>
+void join_neighbours(const Space& space, const CsrGraphView<Space>& graph,
+                     const VectorView<const int, Space>& size, const Vector<int, Space>& part) {
+  const auto list = allocate<Vector<int, Space>>(space, "prekond::aggregate::free", graph.num_rows);
+  const int free = coarsening::list_vertices<Space>(space, "prekond::aggregate::list_free", graph.num_rows,
+                                        coarsening::IsNegative<Space>{part}, list);
+  if (free == 0) return;
+  const auto [row_ptrs, entries] =
+      scan_row_lengths(space, "prekond::aggregate", free, LengthOfListed<Space>{graph, list});
+  const auto parts = allocate<Vector<int, Space>>(space, "prekond::aggregate::parts", entries);
+  const auto rows = RowTeams<Space>::policy(space, free, static_cast<std::int64_t>(entries));
+  Kokkos::parallel_for("prekond::aggregate::copy_parts", rows,
+                       CopyParts<Space>{graph, part, list, free, row_ptrs, parts});
+  sort_columns<Space>(space, free, row_ptrs, parts);
+  const CsrGraph<Space> sorted{free, graph.num_rows, row_ptrs, parts};
+  Kokkos::parallel_for("prekond::aggregate::join", rows, Join<Space>{sorted, size, list, part});
+  space.fence("prekond::aggregate::joined");  // the lists go away
+}
+
 /// The vertices that have the number of their own aggregate.
 template <class Space>
 struct IsRoot {

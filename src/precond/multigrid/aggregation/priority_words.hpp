@@ -14,9 +14,9 @@ inline constexpr Word in_set = 0;
 inline constexpr Word absent = ~Word(1);  ///< not a vertex of the graph that is looked at
 inline constexpr Word out = ~Word(0);
 
-KOKKOS_FORCEINLINE_FUNCTION Word undecided(int round, int v) {
-  const Word priority = counter_hash(static_cast<Word>(round), static_cast<Word>(v)) >> 32;
-  return priority << 32 | (static_cast<Word>(v) + 1);
+KOKKOS_FORCEINLINE_FUNCTION Word undecided(int round, Word v) {
+  const Word priority = counter_hash(static_cast<Word>(round), v) >> 32;
+  return priority << 32 | (v + 1);
 }
 KOKKOS_FORCEINLINE_FUNCTION bool is_undecided(Word word) {
   return word != in_set && word < absent;
@@ -29,7 +29,11 @@ struct Words {
   CsrGraphView<Space> graph;
   VectorView<Word, Space> own;
   VectorView<Word, Space> least;
+  VectorView<const std::int64_t, Space> numbers{};  ///< by which vertices have priorities; empty: their own
 
+  KOKKOS_FORCEINLINE_FUNCTION Word number(int v) const {
+    return static_cast<Word>(numbers.extent(0) > 0 ? numbers(v) : v);
+  }
   KOKKOS_FORCEINLINE_FUNCTION int length(int v) const {
     return static_cast<int>(graph.row_ptrs(v + 1) - graph.row_ptrs(v));
   }

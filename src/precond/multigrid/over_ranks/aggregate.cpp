@@ -1,0 +1,428 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "precond/multigrid/over_ranks/aggregate.hpp"
+
+#include <prekond/core/error.hpp>
+
+#include "core/instantiate.hpp"
+#include "precond/multigrid/aggregation/independent_set.hpp"
+#include "precond/multigrid/aggregation/join.hpp"
+
+namespace prekond::impl::amg {
+namespace {
+
+using aggregation::in_set;
+using coarsening::VertexTeams;
+using distributed::new_numbers;
+using distributed::places_of;
+
+constexpr Word nobody = ~Word(0);  ///< in place of a root
+
+template <class Space>
+struct Ascends {
+  NumbersView<Space> numbers;
+  VectorView<const int, Space> own;
+  std::int64_t first;
+  KOKKOS_FUNCTION void operator()(std::int64_t k, std::int64_t& gaps) const {
+    if (numbers(own(k)) != first + k) ++gaps;
+  }
+};
+
+/// Collective. Do the ranks' own nodes ascend from rank to rank, without gaps?
+template <class Scalar, class Space>
+bool ascends_over_ranks(const Space& space, const DistributedMatrix<Scalar, Space>& a,
+                        const RankNodes<Scalar, Space>& nodes) {
+  const auto size = static_cast<std::int64_t>(nodes.own.extent(0));
+  const std::int64_t first = a.sum_before(size);
+  std::int64_t gaps = 0;
+  Kokkos::parallel_reduce("prekond::amg::ascends", FlatPolicy<Space>(space, 0, size),
+                          Ascends<Space>{nodes.numbers, nodes.own, first}, gaps);
+  return a.largest(static_cast<double>(gaps)) == 0;
+}
+
+// ------------------------------------------------------------------------------------ independent sets
+
+/// The rounds of a device, see IndependentSet::find_by_teams.
+template <class Scalar, class Space>
+int find_by_rounds(const Space& space, const DistributedMatrix<Scalar, Space>& a,
+                   const RankNodes<Scalar, Space>& nodes, const CsrGraphView<Space>& graph,
+                   const Vector<Word, Space>& own) {
+  const std::int64_t n = nodes.count();
+  const auto least = allocate<Vector<Word, Space>>(space, "prekond::amg::least", n);
+  const auto none = allocate<Vector<int, Space>>(space, "prekond::amg::no_parts", n);
+  Kokkos::deep_copy(space, none, -1);
+  Vector<int, Space> vertices, lists[2];
+  for (Vector<int, Space>* list : {&vertices, &lists[0], &lists[1]})
+    *list = allocate<Vector<int, Space>>(space, "prekond::amg::list", n);
+  const aggregation::Words<Space> words{graph, own, least, nodes.numbers};
+  Kokkos::parallel_for("prekond::amg::begin", FlatPolicy<Space>(space, 0, n),
+                       aggregation::BeginRounds<Space>{words, none});
+  std::int64_t open = static_cast<std::int64_t>(nodes.own.extent(0)), left = open;
+  for (int round = 0;; ++round) {
+    const VectorView<const int, Space> before = round == 0 ? nodes.own : lists[(round + 1) % 2];
+    Word count = 0;
+    Kokkos::parallel_scan(
+        "prekond::amg::list", FlatPolicy<Space>(space, 0, open),
+        aggregation::ListUndecided<Space>{words, round, before, vertices, lists[round % 2]}, count);
+    const std::int64_t decided = left - static_cast<std::int64_t>(count & 0xffffffffu);
+    open = static_cast<std::int64_t>(count >> 32), left -= decided;
+    if (round > 0 && a.largest(static_cast<double>(decided)) == 0)
+      throw InputError("amg: the pattern of the matrix is not symmetric");
+    if (a.largest(static_cast<double>(left)) == 0) return round;
+    nodes.exchange(space, own);
+    if (open > 0)
+      Kokkos::parallel_for(
+          "prekond::amg::least", VertexTeams<Space>::policy(space, open, graph),
+          aggregation::LeastOfNeighbourhoods<Space>{words, {lists[round % 2], open}});
+    nodes.exchange(space, least);
+    if (left > 0)
+      Kokkos::parallel_for("prekond::amg::decide", VertexTeams<Space>::policy(space, left, graph),
+                           aggregation::Decide<Space>{words, {vertices, left}});
+  }
+}
+
+/// The first node of the set in each own node's closed neighbourhood; `nobody`: there is none.
+template <class Space>
+struct FirstCover {
+  CsrGraphView<Space> graph;
+  NumbersView<Space> numbers;
+  VectorView<const int, Space> own;
+  VectorView<const Word, Space> words;
+  VectorView<Word, Space> cover;
+  KOKKOS_FUNCTION void operator()(std::int64_t k) const {
+    const int v = own(k);
+    Word first = words(v) == in_set ? static_cast<Word>(numbers(v)) : nobody;
+    for (std::size_t at = graph.row_ptrs(v); at < graph.row_ptrs(v + 1); ++at) {
+      const int w = graph.col_idxs(at);
+      if (words(w) == in_set && static_cast<Word>(numbers(w)) < first) first = static_cast<Word>(numbers(w));
+    }
+    cover(v) = first;
+  }
+};
+
+/// One own node after another, where nodes before the first one are covered by the ranks before: see
+/// aggregation::EnterInOrder.
+template <class Space>
+struct EnterAfterRanks {
+  CsrGraphView<Space> graph;
+  NumbersView<Space> numbers;
+  VectorView<const int, Space> own;
+  VectorView<const Word, Space> cover;
+  VectorView<char, Space> covered;
+  VectorView<Word, Space> words;
+
+  KOKKOS_FUNCTION void operator()(int /*one*/, std::int64_t& changes) const {
+    const auto size = static_cast<std::int64_t>(own.extent(0));
+    const Word first = size > 0 ? static_cast<Word>(numbers(own(0))) : 0;
+    for (std::int64_t v = 0; v < graph.num_rows; ++v) covered(v) = cover(v) < first;
+    for (std::int64_t k = 0; k < size; ++k) {
+      const int v = own(k);
+      bool enters = !covered(v);
+      for (std::size_t at = graph.row_ptrs(v); at < graph.row_ptrs(v + 1) && enters; ++at)
+        enters = !covered(graph.col_idxs(at));
+      const Word word = enters ? in_set : aggregation::out;
+      changes += words(v) != word;
+      words(v) = word;
+      if (!enters) continue;
+      covered(v) = 1;
+      for (std::size_t at = graph.row_ptrs(v); at < graph.row_ptrs(v + 1); ++at)
+        covered(graph.col_idxs(at)) = 1;
+    }
+  }
+};
+
+/// What one rank of a host finds.
+template <class Scalar, class Space>
+int find_in_order(const Space& space, const DistributedMatrix<Scalar, Space>& a,
+                  const RankNodes<Scalar, Space>& nodes, const CsrGraphView<Space>& graph,
+                  const Vector<Word, Space>& words) {
+  const std::int64_t n = nodes.count();
+  const auto cover = allocate<Vector<Word, Space>>(space, "prekond::amg::cover", n);
+  const auto covered = allocate<Vector<char, Space>>(space, "prekond::amg::covered", n);
+  Kokkos::deep_copy(space, words, aggregation::out);
+  for (int round = 1;; ++round) {
+    nodes.exchange(space, words);
+    Kokkos::parallel_for("prekond::amg::first_cover", FlatPolicy<Space>(space, 0, nodes.own.extent(0)),
+                         FirstCover<Space>{graph, nodes.numbers, nodes.own, words, cover});
+    nodes.exchange(space, cover);
+    std::int64_t changes = 0;
+    Kokkos::parallel_reduce(
+        "prekond::amg::enter_after_ranks", Kokkos::RangePolicy<Space>(space, 0, 1),
+        EnterAfterRanks<Space>{graph, nodes.numbers, nodes.own, cover, covered, words}, changes);
+    if (a.largest(static_cast<double>(changes)) == 0) return round;
+  }
+}
+
+// ------------------------------------------------------------------------------------------- aggregates
+
+KOKKOS_FUNCTION inline Word root_word(std::int64_t size, std::int64_t root) {
+  return static_cast<Word>(size) << 32 | static_cast<Word>(root);
+}
+KOKKOS_FUNCTION inline std::int64_t root_of(Word word) {
+  return word == nobody ? -1 : static_cast<std::int64_t>(word & 0xffffffffu);
+}
+
+/// The size and the number of each root of the rank that has neighbours.
+template <class Space>
+struct FindRoots {
+  CsrGraphView<Space> graph;
+  NumbersView<Space> numbers;
+  VectorView<const int, Space> own;
+  VectorView<const Word, Space> words;
+  VectorView<Word, Space> roots;
+  KOKKOS_FUNCTION void operator()(std::int64_t k) const {
+    const int v = own(k);
+    std::int64_t size = 1;
+    for (std::size_t at = graph.row_ptrs(v); at < graph.row_ptrs(v + 1); ++at) size += graph.col_idxs(at) != v;
+    roots(v) = words(v) == in_set && size > 1 ? root_word(size, numbers(v)) : nobody;
+  }
+};
+
+/// Other nodes of the rank join the root that they are neighbours of.
+template <class Space>
+struct JoinRoots {
+  CsrGraphView<Space> graph;
+  VectorView<const int, Space> own;
+  VectorView<const Word, Space> words;
+  VectorView<Word, Space> roots;
+  KOKKOS_FUNCTION void operator()(std::int64_t k) const {
+    const int v = own(k);
+    if (words(v) == in_set) return;
+    Word first = nobody;
+    for (std::size_t at = graph.row_ptrs(v); at < graph.row_ptrs(v + 1); ++at) {
+      const int w = graph.col_idxs(at);
+      if (words(w) == in_set && roots(w) < first) first = roots(w);
+    }
+    roots(v) = first;
+  }
+};
+
+template <class Space>
+struct NumberOfRoot {
+  VectorView<const Word, Space> roots;
+  VectorView<std::int64_t, Space> numbers;
+  KOKKOS_FUNCTION void operator()(std::int64_t v) const { numbers(v) = root_of(roots(v)); }
+};
+
+template <class Space>
+struct SizeOfPart {
+  VectorView<const Word, Space> roots;
+  VectorView<const int, Space> part;
+  VectorView<int, Space> size;
+  KOKKOS_FUNCTION void operator()(std::int64_t v) const {
+    // All have the same.
+    if (part(v) >= 0) Kokkos::atomic_store(&size(part(v)), static_cast<int>(roots(v) >> 32));
+  }
+};
+
+/// list(part(own(k))), or -1
+template <class Space>
+struct RootOfPart {
+  VectorView<const int, Space> own, part;
+  NumbersView<Space> list;
+  VectorView<std::int64_t, Space> root;
+  KOKKOS_FUNCTION void operator()(std::int64_t k) const {
+    root(k) = part(own(k)) < 0 ? -1 : list(part(own(k)));
+  }
+};
+
+template <class Space>
+Numbers<Space> minus_one(const Space& space) {
+  const auto list = allocate<Numbers<Space>>(space, "prekond::amg::minus_one", 1);
+  Kokkos::deep_copy(space, list, -1);
+  return list;
+}
+
+/// The root of the aggregate of each own node: both phases of `aggregate`.
+template <class Scalar, class Space>
+Numbers<Space> find_roots(const Space& space, const DistributedMatrix<Scalar, Space>& a,
+                          const RankNodes<Scalar, Space>& nodes, const CsrGraphView<Space>& graph,
+                          const Vector<Word, Space>& words) {
+  const std::int64_t n = nodes.count();
+  const FlatPolicy<Space> own(space, 0, nodes.own.extent(0)), all(space, 0, n);
+  const auto roots = allocate<Vector<Word, Space>>(space, "prekond::amg::roots", n);
+  Kokkos::parallel_for("prekond::amg::find_roots", own,
+                       FindRoots<Space>{graph, nodes.numbers, nodes.own, words, roots});
+  nodes.exchange(space, words);
+  nodes.exchange(space, roots);
+  Kokkos::parallel_for("prekond::amg::join_roots", own,
+                       JoinRoots<Space>{graph, nodes.own, words, roots});
+  nodes.exchange(space, roots);
+  const auto root = allocate<Numbers<Space>>(space, "prekond::amg::root", nodes.own.extent(0));
+  a.together([&] {
+    if (n == 0) return;
+    const auto numbers = allocate<Numbers<Space>>(space, "prekond::amg::root_numbers", n);
+    Kokkos::parallel_for("prekond::amg::number_of_root", all, NumberOfRoot<Space>{roots, numbers});
+    // Parts are numbered as their roots are, which decides between two of one size.
+    const auto list = new_numbers<Space>(space, numbers, minus_one(space));
+    const auto part = places_of<Space>(space, numbers, list);
+    const auto size = allocate<Vector<int, Space>>(space, "prekond::amg::sizes", list.extent(0));
+    Kokkos::parallel_for("prekond::amg::size_of_part", all, SizeOfPart<Space>{roots, part, size});
+    aggregation::join_neighbours<Space>(space, graph, size, part);
+    Kokkos::parallel_for("prekond::amg::root_of_part", own, RootOfPart<Space>{nodes.own, part, list, root});
+    space.fence("prekond::amg::find_roots");  // the lists go away
+  });
+  return root;
+}
+
+// -------------------------------------------------------------------------------------------- numbering
+
+template <class Space>
+struct IsOwnRoot {
+  NumbersView<Space> numbers;
+  VectorView<const int, Space> own;
+  NumbersView<Space> root;
+  KOKKOS_FUNCTION bool operator()(std::int64_t k) const { return root(k) == numbers(own(k)); }
+};
+
+template <class Space>
+struct CountFrom {
+  std::int64_t first;
+  VectorView<std::int64_t, Space> numbers;
+  KOKKOS_FUNCTION void operator()(std::int64_t k) const { numbers(k) = first + k; }
+};
+
+template <class Scalar, class Space>
+struct MarkRoots {
+  VectorView<const int, Space> rows;
+  VectorView<Scalar, Space> marks;
+  KOKKOS_FUNCTION void operator()(std::int64_t k) const { marks(rows(k)) = Scalar(1); }
+};
+
+/// The number of marks before each one, as a word's first part: a number of 31 bits that float has not room for.
+template <class Scalar, class Space>
+struct CountMarks {
+  using value_type = std::int64_t;
+  VectorView<Scalar, Space> marks;
+  KOKKOS_FUNCTION void operator()(std::int64_t i, std::int64_t& count, bool final) const {
+    const bool is_marked = marks(i) != Scalar(0);
+    if (final) marks(i) = WordParts<Scalar>::part(static_cast<Word>(count), 0);
+    count += is_marked;
+  }
+};
+
+template <class Scalar, class Space>
+struct TakeCounts {
+  VectorView<const Scalar, Space> counts;
+  VectorView<const int, Space> rows;
+  VectorView<std::int64_t, Space> numbers;
+  KOKKOS_FUNCTION void operator()(std::int64_t k) const {
+    using Bits = typename WordParts<Scalar>::Bits;
+    numbers(k) = static_cast<std::int64_t>(Kokkos::bit_cast<Bits>(counts(rows(k))));
+  }
+};
+
+/// Collective. Numbers of the ranks' roots, which are in the rows `rows`, in the order of these rows' numbers:
+/// rank 0 counts those of all rows.
+template <class Scalar, class Space>
+void number_by_first_rank(const Space& space, const DistributedMatrix<Scalar, Space>& a,
+                          const Vector<int, Space>& rows, const Numbers<Space>& numbers) {
+  const bool is_first = a.sum_before(1) == 0;
+  const auto marks = allocate_zero<Vector<Scalar, Space>>(space, "prekond::amg::marks", a.num_rows());
+  const auto whole =
+      allocate<Vector<Scalar, Space>>(space, "prekond::amg::marks", is_first ? a.num_global_rows() : 0);
+  const FlatPolicy<Space> mine(space, 0, rows.extent(0));
+  Kokkos::parallel_for("prekond::amg::mark_roots", mine, MarkRoots<Scalar, Space>{rows, marks});
+  a.gather(space, marks, whole);
+  if (is_first)
+    Kokkos::parallel_scan("prekond::amg::count_marks", FlatPolicy<Space>(space, 0, a.num_global_rows()),
+                          CountMarks<Scalar, Space>{whole});
+  a.scatter(space, whole, marks);
+  Kokkos::parallel_for("prekond::amg::take_counts", mine, TakeCounts<Scalar, Space>{marks, rows, numbers});
+  space.fence("prekond::amg::number_roots");  // the marks go away
+}
+
+/// words(to(k)) or words(k) = numbers(k) as words; and the numbers of words.
+template <class Space>
+struct NumbersToWords {
+  NumbersView<Space> numbers;
+  VectorView<Word, Space> words;
+  KOKKOS_FUNCTION void operator()(std::int64_t k) const { words(k) = static_cast<Word>(numbers(k)); }
+};
+template <class Space>
+struct WordsToNumbers {
+  VectorView<const Word, Space> words;
+  VectorView<std::int64_t, Space> numbers;
+  KOKKOS_FUNCTION void operator()(std::int64_t k) const { numbers(k) = static_cast<std::int64_t>(words(k)); }
+};
+
+/// The number of each own node's aggregate, as its word.
+template <class Space>
+struct NumberOfAggregate {
+  VectorView<const int, Space> own;
+  NumbersView<Space> root;
+  distributed::FindNumber<Space> own_roots, other_roots;
+  NumbersView<Space> own_numbers;
+  VectorView<const Word, Space> other_numbers;
+  VectorView<Word, Space> words;
+  KOKKOS_FUNCTION void operator()(std::int64_t k) const {
+    const int place = own_roots(root(k));
+    words(own(k)) = root(k) < 0  ? nobody
+                    : place >= 0 ? static_cast<Word>(own_numbers(place))
+                                 : other_numbers(other_roots(root(k)));
+  }
+};
+
+/// Numbers the aggregates.
+template <class Scalar, class Space>
+void number_aggregates(const Space& space, const DistributedMatrix<Scalar, Space>& a,
+                       const RankNodes<Scalar, Space>& nodes, bool ascends,
+                       AggregatesOverRanks<Space>& result) {
+  const auto places = list_rows(space, "prekond::amg::own_roots",
+                                static_cast<std::int64_t>(nodes.own.extent(0)),
+                                IsOwnRoot<Space>{nodes.numbers, nodes.own, result.root});
+  const auto count = static_cast<std::int64_t>(places.extent(0));
+  const FlatPolicy<Space> roots(space, 0, count);
+  result.roots = listed<std::int64_t, Space>(space, listed<int, Space>(space, places, nodes.own), nodes.numbers);
+  const auto rows = listed<int, Space>(space, places, nodes.own_rows);
+  result.own = allocate<Numbers<Space>>(space, "prekond::amg::aggregates", count);
+  const std::int64_t before = a.sum_before(count);
+  result.num_global = static_cast<std::int64_t>(a.largest(static_cast<double>(before + count)));
+  if (ascends)
+    Kokkos::parallel_for("prekond::amg::count_from", roots, CountFrom<Space>{before, result.own});
+  else
+    number_by_first_rank<Scalar, Space>(space, a, rows, result.own);
+
+  const auto words = allocate<Vector<Word, Space>>(space, "prekond::amg::words", count);
+  Kokkos::parallel_for("prekond::amg::numbers_to_words", roots, NumbersToWords<Space>{result.own, words});
+  result.other_roots = distributed::new_numbers<Space>(
+      space, result.root, distributed::united<Space>(space, minus_one(space), result.roots));
+  const auto of_others = words_of_rows<Scalar, Space>(
+      space, a, words, rows, rows_of_nodes<Space>(space, result.other_roots, nodes.unknowns, 1));
+  const auto parts = allocate<Vector<Word, Space>>(space, "prekond::amg::parts", nodes.count());
+  Kokkos::parallel_for("prekond::amg::number_of_aggregate", FlatPolicy<Space>(space, 0, nodes.own.extent(0)),
+                       NumberOfAggregate<Space>{nodes.own, result.root, {result.roots}, {result.other_roots}, result.own,
+                                                of_others, parts});
+  nodes.exchange(space, parts);
+  result.part = allocate<Numbers<Space>>(space, "prekond::amg::part", nodes.count());
+  Kokkos::parallel_for("prekond::amg::words_to_numbers", FlatPolicy<Space>(space, 0, nodes.count()),
+                       WordsToNumbers<Space>{parts, result.part});
+  space.fence("prekond::amg::number_aggregates");  // the words go away
+}
+
+}  // namespace
+
+template <class Scalar, class Space>
+AggregatesOverRanks<Space> aggregate_over_ranks(const Space& space, const DistributedMatrix<Scalar, Space>& a,
+                                                const RankNodes<Scalar, Space>& nodes,
+                                                const std::type_identity_t<CsrGraphView<Space>>& graph) {
+  if (a.num_global_rows() / nodes.unknowns >= std::int64_t(0xffffffff))
+    throw InputError("amg: more nodes than 32 bits count");
+  AggregatesOverRanks<Space> result;
+  const bool ascends = ascends_over_ranks<Scalar, Space>(space, a, nodes);
+  const auto words = allocate<Vector<Word, Space>>(space, "prekond::amg::words", nodes.count());
+  result.rounds = is_host_space<Space> && ascends
+                      ? find_in_order<Scalar, Space>(space, a, nodes, graph, words)
+                      : find_by_rounds<Scalar, Space>(space, a, nodes, graph, words);
+  result.root = find_roots<Scalar, Space>(space, a, nodes, graph, words);
+  number_aggregates<Scalar, Space>(space, a, nodes, ascends, result);
+  return result;
+}
+
+#define PREKOND_AMG_AGGREGATE_OVER_RANKS(Scalar, Space)                                 \
+  template AggregatesOverRanks<Space> aggregate_over_ranks<Scalar, Space>(              \
+      const Space&, const DistributedMatrix<Scalar, Space>&, const RankNodes<Scalar, Space>&, \
+      const CsrGraphView<Space>&);
+PREKOND_INSTANTIATE(PREKOND_AMG_AGGREGATE_OVER_RANKS)
+
+}  // namespace prekond::impl::amg

@@ -1,0 +1,402 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "precond/multigrid/over_ranks/level.hpp"
+
+#include <prekond/core/error.hpp>
+#include <prekond/distributed/impl/select_entries.hpp>
+#include <prekond/krylov/lanczos.hpp>
+#include <prekond/precond/impl/registered_methods.hpp>
+#include "precond/distributed/application.hpp"
+#include "precond/multigrid/node_patterns.hpp"
+#include "precond/multigrid/over_ranks/tentative.hpp"
+#include "precond/multigrid/truncation.hpp"
+#include "sparse_product/transpose.hpp"
+
+#include "core/instantiate.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+namespace prekond::impl::amg {
+namespace {
+
+using distributed::FindNumber;
+using distributed::new_numbers;
+using distributed::places_of;
+
+/// The places in `numbers` of the aggregates of S's nodes become Q's pattern by nodes.
+template <class Space>
+Aggregates<Space> aggregates_of(const Space& space, const Numbers<Space>& part, const Numbers<Space>& numbers) {
+  return {static_cast<std::int64_t>(numbers.extent(0)), places_of<Space>(space, part, numbers), {}};
+}
+
+template <class Space>
+struct LengthInQ {
+  VectorView<const int, Space> part;
+  int unknowns, vectors;
+  KOKKOS_FUNCTION int operator()(std::int64_t row) const { return part(row / unknowns) < 0 ? 0 : vectors; }
+};
+
+template <class Scalar, class Space>
+struct WriteQ {
+  LengthInQ<Space> length;
+  MultiVectorView<const Scalar, Space> entries;
+  Matrix<Scalar, Space> q;
+  KOKKOS_FUNCTION void operator()(std::int64_t row) const {
+    const std::size_t begin = q.row_ptrs(row);
+    for (int c = 0; c < length(row); ++c) {
+      q.col_idxs(begin + c) = length.part(row / length.unknowns) * length.vectors + c;
+      q.values(begin + c) = entries(row, c);
+    }
+  }
+};
+
+/// Q's rows in S, whose entries are given in the columns of their aggregates.
+template <class Scalar, class Space>
+Matrix<Scalar, Space> q_of(const Space& space, const Aggregates<Space>& aggregates, int unknowns,
+                           const MultiVector<Scalar, Space>& entries) {
+  const auto num_rows = static_cast<std::int64_t>(entries.extent(0));
+  const auto vectors = static_cast<int>(entries.extent(1));
+  const LengthInQ<Space> length{aggregates.part, unknowns, vectors};
+  const auto [row_ptrs, nnz] = scan_row_lengths(space, "prekond::amg::q", num_rows, length);
+  const Matrix<Scalar, Space> q(num_rows, aggregates.count * vectors, row_ptrs,
+                                allocate<Vector<int, Space>>(space, "prekond::amg::q::col_idxs", nnz),
+                                allocate<Vector<Scalar, Space>>(space, "prekond::amg::q::values", nnz));
+  Kokkos::parallel_for("prekond::amg::write_q", FlatPolicy<Space>(space, 0, num_rows),
+                       WriteQ<Scalar, Space>{length, entries, q});
+  space.fence("prekond::amg::q");  // the entries go away
+  return q;
+}
+
+/// all(k) = x(place of numbers(k) in `own`), or the imported row.
+template <class Scalar, class Space>
+struct RowsByNumber {
+  NumbersView<Space> numbers;
+  FindNumber<Space> own, others;
+  MultiVectorView<const Scalar, Space> x, remote;
+  MultiVectorView<Scalar, Space> all;
+  KOKKOS_FUNCTION void operator()(std::int64_t k) const {
+    const int place = own(numbers(k)), other = place < 0 ? others(numbers(k)) : 0;
+    for (std::size_t c = 0; c < all.extent(1); ++c) all(k, c) = place < 0 ? remote(other, c) : x(place, c);
+  }
+};
+
+/// Columns by their numbers: those of the rank's own coarse rows, then the others.
+template <class Space>
+struct OwnColumnsFirst {
+  NumbersView<Space> numbers;
+  FindNumber<Space> own, others;
+  int num_own;
+  VectorView<int, Space> columns;
+  KOKKOS_FUNCTION void operator()(std::int64_t k) const {
+    const int place = own(numbers(k));
+    columns(k) = place >= 0 ? place : num_own + others(numbers(k));
+  }
+};
+
+/// The constants, see constant_vectors, by the rows' numbers.
+template <class Scalar, class Space>
+struct ConstantsByNumber {
+  NumbersView<Space> numbers;
+  MultiVectorView<Scalar, Space> vectors;
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
+    const auto unknowns = static_cast<std::int64_t>(vectors.extent(1));
+    for (std::int64_t c = 0; c < unknowns; ++c) vectors(i, c) = numbers(i) % unknowns == c ? Scalar(1) : Scalar(0);
+  }
+};
+
+template <class Scalar, class Space>
+MultiVector<Scalar, Space> constants_of(const Space& space, const DistributedMatrix<Scalar, Space>& a,
+                                        int unknowns) {
+  const auto result =
+      allocate<MultiVector<Scalar, Space>>(space, "prekond::amg::near_null_space", a.num_rows(), unknowns);
+  const auto numbers = a.global_numbers(space);
+  Kokkos::parallel_for("prekond::amg::constants", FlatPolicy<Space>(space, 0, a.num_rows()),
+                       ConstantsByNumber<Scalar, Space>{numbers, result});
+  space.fence("prekond::amg::constants");  // the numbers go away
+  return result;
+}
+
+}  // namespace
+
+template <class Scalar, class Space>
+LevelOverRanks<Scalar, Space>::LevelOverRanks(const Space& space, const AmgOptions& options,
+                                              const Distributed& a, const NearNullSpace<Scalar, Space>& near,
+                                              Report& report)
+    : m_options(options) {
+  const int d = options.unknowns_per_node > 0 ? options.unknowns_per_node : near.unknowns_per_node;
+  if (a.num_global_rows() % d != 0)
+    throw InputError("amg: " + std::to_string(a.num_global_rows()) + " rows are not nodes of " +
+                     std::to_string(d) + " unknowns each (unknowns_per_node)");
+  m_level.unknowns = d;
+  m_level.transfer.is_over_ranks = true;
+  // With a smoothed prolongator A is symmetric, and its pattern too.
+  m_overlap = std::make_unique<distributed::Overlap<Scalar, Space>>(
+      space, a,
+      RowReach{.levels = 1,
+               .both_ways = options.prolongator == AmgProlongator::unsmoothed,
+               .block_rows = d},
+      1);
+  const auto numbers = a.global_numbers(space);
+  const Numbers<Space> others = allocate<Numbers<Space>>(space, "prekond::amg::columns", a.num_cols() - a.num_rows());
+  Kokkos::deep_copy(space, others, Kokkos::subview(numbers, std::make_pair(a.num_rows(), a.num_cols())));
+  m_columns_import = a.make_import(space, others);
+  measure(space, a);
+  const bool has_coarser = find_coarser(space, a, near);
+  if (has_coarser) make_coarser(space, a);
+  finish(space, a, report);
+}
+
+template <class Scalar, class Space>
+void LevelOverRanks<Scalar, Space>::numeric(const Space& space, const Distributed& a, Report& report) {
+  m_overlap->fetch(space, a);
+  measure(space, a);
+  if (m_coarse_rows) make_coarser(space, a);
+  finish(space, a, report);
+}
+
+/// What follows once the level has its matrices.
+template <class Scalar, class Space>
+void LevelOverRanks<Scalar, Space>::finish(const Space& space, const Distributed& a, Report& report) {
+  m_overlap->forget_matrix();
+  m_level.matrix = {};
+  m_level.transfer.prolongator.values = {};
+  store(space, a, report);
+  set_smoother(space, a, report);
+  file(a, report);
+  if (m_coarse_rows) solve_coarser(space, report);
+}
+
+/// Collective. The row sums of A[S, S], of which other ranks' rows are not all there, are not larger than
+/// those of all rows.
+template <class Scalar, class Space>
+void LevelOverRanks<Scalar, Space>::measure(const Space& space, const Distributed& a) {
+  a.together([&] {
+    m_level.matrix = m_overlap->matrix();
+    m_level.sums = row_sums<Scalar, Space>(space, m_level.matrix);
+    if (m_level.num_rows() == 0) m_level.sums.most = 0;
+  });
+  m_level.sums.most = a.largest(m_level.sums.most);
+  m_level.sums.unusable = static_cast<std::int64_t>(a.largest(static_cast<double>(m_level.sums.unusable)));
+  m_level.lambda = largest_scaled_eigenvalue<Scalar, Space>(space, a.own_rows(), a.product(), m_level.sums,
+                                                            a.reducer());
+}
+
+/// Collective. Aggregates, Q, and where the coarse rows are. \returns whether they are worth a level
+template <class Scalar, class Space>
+bool LevelOverRanks<Scalar, Space>::find_coarser(const Space& space, const Distributed& a,
+                                                 const NearNullSpace<Scalar, Space>& near) {
+  if (m_options.max_levels == 1 || m_level.sums.is_diagonal()) return false;
+  const int d = m_level.unknowns;
+  const RankNodes<Scalar, Space> nodes(space, a, *m_overlap, d);
+  auto vectors = near.vectors;
+  if (vectors.extent(1) == 0) vectors = constants_of<Scalar, Space>(space, a, d);
+  const int m = static_cast<int>(vectors.extent(1));
+  m_is_system = d > 1 || m > 1;
+  StrongRows<Space> kept;
+  a.together([&] {
+    if (m > most_vectors)
+      throw InputError("amg: the near null space has " + std::to_string(m) + " vectors; there may be " +
+                       std::to_string(most_vectors));
+    if (nodes.count() > 0)
+      kept = strong_couplings(space, m_level, m_options.strong_limit(m_is_system));
+  });
+  const AggregatesOverRanks<Space> aggregates =
+      aggregate_over_ranks<Scalar, Space>(space, a, nodes, kept.pattern);
+  const double coarse = double(aggregates.num_global) * m;
+  if (aggregates.num_global == 0 || coarse > TransferTuning::least_coarsening * double(a.num_global_rows())) return false;
+  const auto tentative =
+      tentative_over_ranks<Scalar, Space>(space, a, *m_overlap, nodes, aggregates, vectors);
+  m_own_coarse = rows_of_nodes<Space>(space, aggregates.own, m, m);
+  m_coarse_rows = a.with_rows(space, m_own_coarse);
+  m_coarse_near = {tentative.near, m};
+  take_q(space, a, aggregates, tentative.q, kept);
+  return true;
+}
+
+/// Collective. Q by the places of S, and the patterns that follow.
+template <class Scalar, class Space>
+void LevelOverRanks<Scalar, Space>::take_q(const Space& space, const Distributed& a,
+                                           const AggregatesOverRanks<Space>& aggregates,
+                                           const MultiVector<Scalar, Space>& own,
+                                           const StrongRows<Space>& strong) {
+  const int m = m_coarse_near.unknowns_per_node;
+  const MultiVector<Scalar, Space> entries =
+      distributed::over_overlap<Scalar, Space>(space, a, *m_overlap, own);
+  Transfer<Scalar, Space>& transfer = m_level.transfer;
+  Aggregates<Space> in_s;
+  Numbers<Space> columns;
+  a.together([&] {
+    const auto none = allocate<Numbers<Space>>(space, "prekond::amg::minus_one", 1);
+    Kokkos::deep_copy(space, none, -1);
+    const auto numbers = new_numbers<Space>(space, aggregates.part, none);
+    in_s = aggregates_of<Space>(space, aggregates.part, numbers);
+    columns = rows_of_nodes<Space>(space, numbers, m, m);
+    m_others = new_numbers<Space>(space, columns, m_own_coarse);
+    transfer.q = q_of<Scalar, Space>(space, in_s, m_level.unknowns, entries);
+    m_columns = allocate<Vector<int, Space>>(space, "prekond::amg::columns", columns.extent(0));
+    Kokkos::parallel_for("prekond::amg::own_columns_first", FlatPolicy<Space>(space, 0, columns.extent(0)),
+                         OwnColumnsFirst<Space>{columns, {m_own_coarse}, {m_others},
+                                                static_cast<int>(m_own_coarse.extent(0)), m_columns});
+    space.fence("prekond::amg::take_q");
+  });
+  m_coarse_import = m_coarse_rows->make_import(space, m_others);
+  const MultiVectorView<const Scalar, Space> x = m_coarse_near.vectors;
+  const auto block = [&](std::size_t size) {
+    return allocate<MultiVector<Scalar, Space>>(space, "prekond::amg::near_null_space", size, m);
+  };
+  const MultiVector<Scalar, Space> remote = block(m_others.extent(0));
+  m_coarse_import->start(space, x);
+  m_coarse_import->finish(space, remote);
+  transfer.near_null_space = block(columns.extent(0));
+  a.together([&] {
+    Kokkos::parallel_for("prekond::amg::rows_by_number", FlatPolicy<Space>(space, 0, columns.extent(0)),
+                         RowsByNumber<Scalar, Space>{columns, {m_own_coarse}, {m_others}, x, remote,
+                                                     transfer.near_null_space});
+    if (m_level.num_rows() > 0)
+      find_patterns(space, m_options, m_level, strong, membership<Space>(space, in_s));
+    space.fence("prekond::amg::take_q");
+  });
+}
+
+/// Collective. P, P^T and A_c.
+template <class Scalar, class Space>
+void LevelOverRanks<Scalar, Space>::make_coarser(const Space& space, const Distributed& a) {
+  const auto num_own = static_cast<std::int64_t>(m_own_coarse.extent(0));
+  Matrix<Scalar, Space> p;
+  a.together([&] {
+    Transfer<Scalar, Space>& transfer = m_level.transfer;
+    if (m_level.num_rows() > 0) make_prolongator(space, m_options, m_level);
+    p = select_entries<Scalar, Space>(space, "prekond::amg::p", transfer.prolongator, a.num_rows(),
+                                      m_overlap->own_places(), m_columns,
+                                      num_own + static_cast<std::int64_t>(m_others.extent(0)));
+    for (const bool own : {true, false}) {
+      m_p_parts[own] = part_of_columns<Scalar, Space>(space, p, num_own, own);
+      m_r_parts[own] = transpose<Scalar, Space>(space, m_p_parts[own]);
+    }
+  });
+  if (!m_product)
+    m_product = std::make_unique<CoarseProduct<Scalar, Space>>(space, a, *m_coarse_rows, m_others);
+  m_product->multiply(space, a, *m_coarse_rows, p, m_r_parts[true], m_r_parts[false]);
+  set_dead_unknowns<Scalar, Space>(space, m_product->rows(), m_coarse_near.vectors);
+}
+
+/// Collective. The matrices that applications read.
+template <class Scalar, class Space>
+void LevelOverRanks<Scalar, Space>::store(const Space& space, const Distributed& a, Report& report) {
+  const auto count = allocate<Vector<Scalar, Space>>(space, "prekond::amg::entries", 1);
+  Kokkos::deep_copy(space, count, Scalar(a.own_rows().nnz()));
+  a.reducer().sum(space, count);
+  Scalar nnz = 0;
+  Kokkos::deep_copy(space, Kokkos::View<Scalar, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(&nnz),
+                    Kokkos::subview(count, 0));
+  space.fence("prekond::amg::entries");
+  Storage storage = m_options.storage_of_level(is_host_space<Space>, static_cast<std::int64_t>(nnz));
+  if (m_level.sums.most > largest_sum_in(storage)) {
+    report.notes.push_back("entries of a level over ranks are so much larger than their row's diagonal that the "
+                           "range of `storage` does not hold them; it is kept in full");
+    storage = Storage::full;
+  }
+  a.together([&] {
+    const auto part = [&](bool own) {
+      return part_of_columns<Scalar, Space>(space, a.own_rows(), a.num_rows(), own);
+    };
+    m_a = {space, part(true), part(false), {storage, m_options.storage_format}, m_columns_import};
+    if (!m_coarse_rows) return;
+    const StoredAs as(storage, MatrixFormat::automatic);
+    m_p = {space, m_p_parts[true], m_p_parts[false], as, m_coarse_import};
+    m_r = {space, m_r_parts[true], m_r_parts[false], as, m_coarse_import};
+    for (const bool own : {true, false}) m_p_parts[own] = m_r_parts[own] = {};
+  });
+}
+
+/// Collective. See Hierarchy::set_smoother.
+template <class Scalar, class Space>
+void LevelOverRanks<Scalar, Space>::set_smoother(const Space& space, const Distributed& a, Report& report) {
+  using Over = DistributedPreconditioner<Scalar, Space>;
+  const MethodChoice& choice = m_options.smoother;
+  if (!m_smoother) {
+    auto method = make_registered_method<Scalar, Space>(choice, "smoother");
+    m_polynomial = dynamic_cast<PolynomialPreconditioner<Scalar, Space>*>(method.get());
+    m_smoother = m_polynomial
+                     ? std::make_unique<Over>(std::move(method))
+                     : std::make_unique<Over>(*configured_registered_method<Scalar, Space>(choice, "smoother"));
+    const bool has_whole_nodes = a.largest(double(a.num_rows() % m_level.unknowns)) == 0;
+    m_smoother->set_near_null_space({{}, has_whole_nodes ? m_level.unknowns : 1});
+    m_smoother->symbolic(space, a);
+  }
+  if (m_polynomial) tell_polynomial<Scalar, Space>(*m_polynomial, {}, m_level.lambda, choice);
+  m_smoother->numeric(space, a);
+  report.breakdowns = m_smoother->report().breakdowns;
+  m_omega = m_options.smoother_damping;
+  if (m_omega > 0) return;
+  m_omega = 1;
+  if (m_polynomial || !m_smoother->is_symmetric()) return;
+  if (m_level.lambda > 0 && is_of_the_diagonal(choice)) {
+    m_omega = std::min(1.0, HierarchyTuning::damping / m_level.lambda);
+    return;
+  }
+  const LanczosResult found = lanczos<Scalar, Space>(space, a.product(), m_smoother.get(),
+                                                     {.steps = HierarchyTuning::lanczos_steps}, a.reducer());
+  if (found.upper_bound > HierarchyTuning::damping && std::isfinite(found.upper_bound))
+    m_omega = HierarchyTuning::damping / found.upper_bound;
+}
+
+template <class Scalar, class Space>
+AmgOptions LevelOverRanks<Scalar, Space>::coarser_options() const {
+  AmgOptions options = m_options;
+  options.theta = m_options.strong_limit(m_is_system) * TransferTuning::theta_decay;
+  options.unknowns_per_node = m_coarse_near.unknowns_per_node;
+  options.max_levels = m_options.max_levels - 1;
+  options.storage_format = MatrixFormat::automatic;
+  options.is_coarser = true;
+  return options;
+}
+
+/// Collective.
+template <class Scalar, class Space>
+void LevelOverRanks<Scalar, Space>::solve_coarser(const Space& space, Report& report) {
+  if (!m_coarse) {
+    m_coarse = std::make_unique<DistributedPreconditioner<Scalar, Space>>(
+        std::make_unique<Amg<Scalar, Space>>(coarser_options()));
+    m_coarse->set_near_null_space(m_coarse_near);
+  }
+  m_coarse->numeric(space, m_product->matrix());
+  const Report& coarse = m_coarse->report();
+  report.levels.insert(report.levels.end(), coarse.levels.begin(), coarse.levels.end());
+  for (const std::string& note : coarse.notes) report.notes.push_back("coarser level: " + note);
+  report.nnz += coarse.nnz;
+  report.bytes += coarse.bytes;
+  report.numeric_flops += coarse.numeric_flops;
+  report.apply_flops += coarse.apply_flops * (m_options.is_coarser && m_options.cycle == AmgCycle::w ? 2 : 1);
+}
+
+template <class Scalar, class Space>
+void LevelOverRanks<Scalar, Space>::file(const Distributed& a, Report& report) const {
+  const Report& own = m_smoother->report();
+  report.levels.push_back({.num_rows = a.num_rows(),
+                           .nnz = m_a.nnz(),
+                           .prolongator_nnz = m_p.nnz(),
+                           .method = m_smoother->name(),
+                           .method_nnz = own.nnz,
+                           .damping = m_omega});
+  report.nnz += m_a.nnz() + 2 * m_p.nnz() + own.nnz;
+  report.bytes += m_a.bytes() + m_p.bytes() + m_r.bytes() + own.bytes + m_level.transfer.q.bytes();
+  report.numeric_flops += own.numeric_flops;
+  const double sweeps = m_options.pre_sweeps + m_options.post_sweeps;
+  report.apply_flops +=
+      sweeps * (own.apply_flops + 2 * double(m_a.nnz())) + 4 * double(m_p.nnz());
+  report.notes.push_back(
+      m_coarse_rows
+          ? "on several ranks: a level of all " + std::to_string(a.num_global_rows()) +
+                " rows is distributed over them"
+          : "the coarsest level has " + std::to_string(a.num_global_rows()) +
+                " rows over all ranks: no coarser one was worth its cost, or max_levels was reached. Its "
+                "smoother solves it");
+}
+
+#define PREKOND_AMG_LEVEL_OVER_RANKS(Scalar, Space) template class LevelOverRanks<Scalar, Space>;
+PREKOND_INSTANTIATE(PREKOND_AMG_LEVEL_OVER_RANKS)
+
+}  // namespace prekond::impl::amg
