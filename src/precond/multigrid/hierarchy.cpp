@@ -130,11 +130,6 @@ MultiVector<Scalar, Space> copy_vectors(const Space& space, const MultiVectorVie
 
 }  // namespace
 
-double largest_sum_in(Storage storage) {
-  if (storage == Storage::full) return std::numeric_limits<double>::infinity();
-  return storage == Storage::half ? 0x1p14 : 0x1p64;
-}
-
 template <class Scalar, class Space>
 void tell_polynomial(PolynomialPreconditioner<Scalar, Space>& polynomial, const StoredMatrix<Scalar, Space>& a,
                      double lambda, const MethodChoice& choice) {

@@ -86,7 +86,10 @@ struct Level {
 /// The largest sum of a row over its diagonal that a storage is trusted with. Its rows are scaled by their
 /// largest entries: what is less than 2^-28 of these (half) or 2^-126 loses digits, a diagonal, or one of
 /// a_ij and a_ji.
-double largest_sum_in(Storage storage);
+inline double largest_sum_in(Storage storage) {
+  if (storage == Storage::full) return std::numeric_limits<double>::infinity();
+  return storage == Storage::half ? 0x1p14 : 0x1p64;
+}
 
 /// A polynomial applies the level's own matrix, and Chebyshev's needs the eigenvalue that the prolongator was
 /// damped by, where the options say nothing else. (Where candidates had the smoother set up before the rest,

@@ -1,0 +1,212 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Levels of multigrid that are distributed over ranks: every level but the last, as few rows are gathered.
+#include <prekond/precond/amg.hpp>
+#include <prekond/precond/distributed_preconditioner.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "testing/across_ranks.hpp"
+#include "testing/distributed_cases.hpp"
+#include "testing/krylov_problems.hpp"
+
+namespace prekond::testing {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+
+template <class Space>
+class AmgOverRanksTest : public ::testing::Test {};
+TYPED_TEST_SUITE(AmgOverRanksTest, TestSpaces, SpaceNames);
+
+const std::string note = "is distributed over them";
+
+OptionMap options(const OptionMap& more = {}) {
+  OptionMap all = {{"coarse_size", std::int64_t(20)}, {"gather_rows", std::int64_t(50)}};
+  for (const auto& [name, value] : more) all[name] = value;
+  return all;
+}
+
+/// As a rank that has nothing to gather: the hierarchy of one rank.
+template <class Space>
+std::int64_t iterations_of_one_rank(const OptionMap& more, const HostMatrix<double>& whole,
+                                    const std::function<void(Across<Space>&)>& prepare = {}) {
+  return cg_iterations<Space>({"amg", options(more)}, whole, consecutive_parts({whole.num_rows}), prepare);
+}
+
+Parts random_parts(std::int64_t n, int size) {
+  std::mt19937 random(3);
+  Parts parts(size);
+  for (std::int64_t i = 0; i < n; ++i) parts[random() % static_cast<unsigned>(size)].push_back(i);
+  for (auto& part : parts) std::shuffle(part.begin(), part.end(), random);
+  return parts;
+}
+
+/// On one to seven ranks, some of them without rows, one with one row, and in no order at all.
+std::vector<Parts> all_partitions(std::int64_t n) {
+  std::vector<Parts> all = partitions(n);
+  all.push_back(consecutive_parts({n / 2, 1, 0, n - n / 2 - 1}));
+  all.push_back(random_parts(n, 4));
+  return all;
+}
+
+HostMatrix<double> with_larger_diagonal(HostMatrix<double> a) {
+  for (std::int64_t i = 0; i < a.num_rows; ++i)
+    for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k)
+      if (a.col_idxs[k] == i) a.values[k] *= 1.25;
+  return a;
+}
+
+/// Rigid body modes of a cube of k^3 nodes, as far as they matter here: translations and rotations.
+template <class Space>
+NearNullSpace<double, Space> modes_of(const std::vector<std::int64_t>& numbers, std::int64_t k) {
+  NearNullSpace<double, Space> near;
+  near.unknowns_per_node = 3;
+  near.vectors = MultiVector<double, Space>("near", numbers.size(), 6);
+  const auto host = Kokkos::create_mirror_view(near.vectors);
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const std::int64_t node = numbers[i] / 3, c = numbers[i] % 3;
+    const double at[3] = {double(node % k) / double(k), double(node / k % k) / double(k),
+                          double(node / k / k) / double(k)};
+    for (std::int64_t v = 0; v < 3; ++v) host(i, v) = c == v ? 1.0 : 0.0;
+    for (std::int64_t axis = 0; axis < 3; ++axis) {
+      const std::int64_t first = (axis + 1) % 3, second = (axis + 2) % 3;
+      host(i, 3 + axis) = c == first ? -at[second] : c == second ? at[first] : 0.0;
+    }
+  }
+  Kokkos::deep_copy(near.vectors, host);
+  return near;
+}
+
+/// M^-1 of a vector, by a rank, for its rows.
+template <class Space>
+std::vector<double> applied(const Across<Space>& m, const std::vector<std::int64_t>& own) {
+  const Space space;
+  const MultiVector<double, Space> x("x", own.size(), 2), y("y", own.size(), 2);
+  for (int v = 0; v < 2; ++v) Kokkos::deep_copy(column(x, v), to_device<Space>(entries(own, v)));
+  m.apply(space, x, y, *m.make_workspace(space, 2));
+  space.fence();
+  return to_vector(column(y, 1));
+}
+
+template <class Space>
+std::vector<double> applied_on_one_rank(const OptionMap& more, const std::vector<HostMatrix<double>>& matrices,
+                                        int unknowns) {
+  const Space space;
+  const auto all = all_rows(matrices.front());
+  const auto method = create_preconditioner<double, Space>("amg", options(more));
+  for (const auto& matrix : matrices) {
+    const auto a = to_device<Space>(matrix);
+    MatrixSource<double, Space> source(a);
+    source.set_unknowns_per_node(unknowns);
+    method->numeric(space, source);
+  }
+  const MultiVector<double, Space> x("x", all.size(), 1), y("y", all.size(), 1);
+  Kokkos::deep_copy(column(x, 0), to_device<Space>(entries(all, 1)));
+  method->apply(space, x, y, *method->make_workspace(space, 1));
+  space.fence();
+  return to_vector(column(y, 0));
+}
+
+void expect_near(const std::vector<double>& found, const std::vector<double>& expected,
+                 const std::vector<std::int64_t>& own) {
+  double size = 0;
+  for (const double value : expected) size = std::max(size, std::abs(value));
+  ASSERT_EQ(found.size(), own.size());
+  for (std::size_t i = 0; i < own.size(); ++i)
+    EXPECT_NEAR(found[i], expected[own[i]], 1e-10 * size) << own[i];
+}
+
+/// Do the ranks' rows ascend? Hosts choose the aggregates of one rank where they do.
+bool ascends(const Parts& parts) {
+  std::int64_t next = 0;
+  for (const auto& part : parts)
+    for (const std::int64_t row : part)
+      if (row != next++) return false;
+  return true;
+}
+
+TYPED_TEST(AmgOverRanksTest, AppliesTheHierarchyOfOneRankAlsoForNewValues) {
+  const TypeParam space;
+  for (const auto& [spec, unknowns, more] :
+       std::vector<std::tuple<const char*, int, OptionMap>>{{"poisson3d:9", 1, {}},
+                                                            {"elasticity3d:6", 3, {}},
+                                                            {"poisson2d:30", 1, {{"cycle", std::string("w")}}},
+                                                            {"poisson2d:30", 1, {{"smoother", std::string("jacobi")}}}}) {
+    const HostMatrix<double> whole = problem(spec), later = with_larger_diagonal(whole);
+    const auto expected = applied_on_one_rank<TypeParam>(more, {whole}, unknowns),
+               expected_later = applied_on_one_rank<TypeParam>(more, {whole, later}, unknowns);
+    for (const Parts& parts : all_partitions(whole.num_rows)) {
+      if (is_host_space<TypeParam> && !ascends(parts)) continue;
+      run_ranks(static_cast<int>(parts.size()), [&](const Rank& rank) {
+        const auto& own = parts[rank.rank];
+        const MatrixOfRank<double, TypeParam> a(rank, whole, parts), b(rank, later, parts);
+        const auto m = across<TypeParam>({"amg", options(more)});
+        m->set_near_null_space({{}, unknowns});
+        m->numeric(space, a);
+        EXPECT_EQ(m->exchanges(), rank.size() > 1);
+        EXPECT_EQ(m->report().foreign_entries, 0);
+        if (rank.size() > 1) {
+          EXPECT_THAT(m->report().notes, Contains(HasSubstr(note)));
+        }
+        expect_near(applied<TypeParam>(*m, own), expected, own);
+        m->numeric(space, b);
+        EXPECT_TRUE(m->report().pattern_kept);
+        expect_near(applied<TypeParam>(*m, own), expected_later, own);
+      });
+    }
+  }
+}
+
+TYPED_TEST(AmgOverRanksTest, TakesTheIterationsOfOneRank) {
+  for (const char* spec : {"poisson3d:10", "anisotropic2d:25", "poisson2d:40", "stretched3d:9", "irregular3d:9"}) {
+    const HostMatrix<double> whole = problem(spec);
+    const auto one = iterations_of_one_rank<TypeParam>({}, whole);
+    for (const Parts& parts : all_partitions(whole.num_rows)) {
+      const auto found = cg_iterations<TypeParam>({"amg", options()}, whole, parts);
+      if (is_host_space<TypeParam> && !ascends(parts))
+        EXPECT_LE(found, one + 3) << spec;
+      else
+        EXPECT_EQ(found, one) << spec << " on " << parts.size();
+    }
+  }
+}
+
+TYPED_TEST(AmgOverRanksTest, ElasticityTakesTheIterationsOfOneRankWithModes) {
+  const HostMatrix<double> whole = problem("elasticity3d:8");
+  const auto prepare = [&](const std::vector<std::int64_t>& own) {
+    return [&, own](Across<TypeParam>& m) { m.set_near_null_space(modes_of<TypeParam>(own, 8)); };
+  };
+  const auto one = iterations_of_one_rank<TypeParam>({}, whole, prepare(all_rows(whole)));
+  for (const Parts& parts : all_partitions(whole.num_rows)) {
+    std::int64_t found = 0;
+    run_ranks(static_cast<int>(parts.size()), [&](const Rank& rank) {
+      const TypeParam space;
+      const MatrixOfRank<double, TypeParam> a(rank, whole, parts);
+      const auto m = across<TypeParam>({"amg", options()});
+      m->set_near_null_space(modes_of<TypeParam>(parts[rank.rank], 8));
+      m->numeric(space, a);
+      const Vector<double, TypeParam> x("x", parts[rank.rank].size());
+      const auto b = to_device<TypeParam>(entries(parts[rank.rank], 0));
+      const SolveResult solved = create_solver<double, TypeParam>("cg")->solve(
+          space, a.product(), m.get(), b, x, StoppingOptions(), Monitor(), a.reducer());
+      EXPECT_TRUE(solved.converged);
+      if (rank.rank == 0) found = solved.iterations;
+    });
+    EXPECT_LE(found, one + (is_host_space<TypeParam> && !ascends(parts) ? 3 : 0)) << parts.size();
+  }
+}
+
+}  // namespace
+}  // namespace prekond::testing
