@@ -48,6 +48,17 @@ TEST(PetscDistributed, InversesHaveTheBitsOfOneRank) {
   }
 }
 
+TEST(PetscDistributed, MultigridTakesTheIterationsOfOneRank) {
+  if (num_ranks() == 1) GTEST_SKIP() << "that is one rank";
+  const HostMatrix<double> whole = problem("poisson3d:8");
+  for (const NamedParts& parts : all_parts(whole.num_rows)) {
+    SCOPED_TRACE(parts.name);
+    const OwnedMat matrix = assemble(whole, parts);
+    const DistributedAijMatrix a(PetscSpace(), matrix.get());
+    expect_multigrid_of_one_rank<PetscSpace>(a, whole, parts.own());
+  }
+}
+
 TEST(PetscDistributed, RanksMultiplyWhileMessagesTravel) {
   if (num_ranks() == 1) GTEST_SKIP() << "one rank sends no messages";
   const OwnedMat matrix = assemble(problem("poisson2d:14"), equal_parts(196));

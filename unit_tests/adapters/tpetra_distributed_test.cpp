@@ -55,6 +55,16 @@ TEST(TpetraDistributed, InversesHaveTheBitsOfOneRank) {
   }
 }
 
+TEST(TpetraDistributed, MultigridTakesTheIterationsOfOneRank) {
+  if (num_ranks() == 1) GTEST_SKIP() << "that is one rank";
+  const HostMatrix<double> whole = problem("poisson3d:8");
+  for (const auto& [name, map] : all_maps(whole.num_rows)) {
+    SCOPED_TRACE(name);
+    const DistributedCrsMatrix a(TpetraSpace(), distribute(whole, map));
+    expect_multigrid_of_one_rank<TpetraSpace>(a, whole, own_rows(*map));
+  }
+}
+
 TEST(TpetraDistributed, RanksMultiplyWhileMessagesTravel) {
   if (num_ranks() == 1) GTEST_SKIP() << "one rank sends no messages";
   const auto matrix = distribute(problem("poisson2d:14"), contiguous_map(196));

@@ -18,7 +18,7 @@
 
 #include "testing/across_ranks.hpp"
 #include "testing/distributed_cases.hpp"
-#include "testing/krylov_problems.hpp"
+#include "testing/distributed_problems.hpp"
 
 namespace prekond::testing {
 namespace {
@@ -101,8 +101,8 @@ std::vector<double> applied(const Across<Space>& m, const std::vector<std::int64
 }
 
 template <class Space>
-std::vector<double> applied_on_one_rank(const OptionMap& more, const std::vector<HostMatrix<double>>& matrices,
-                                        int unknowns) {
+std::vector<double> applied_on_one_rank(const OptionMap& more,
+                                        const std::vector<HostMatrix<double>>& matrices, int unknowns) {
   const Space space;
   const auto all = all_rows(matrices.front());
   const auto method = create_preconditioner<double, Space>("amg", options(more));
@@ -128,27 +128,17 @@ void expect_near(const std::vector<double>& found, const std::vector<double>& ex
     EXPECT_NEAR(found[i], expected[own[i]], 1e-10 * size) << own[i];
 }
 
-/// Do the ranks' rows ascend? Hosts choose the aggregates of one rank where they do.
-bool ascends(const Parts& parts) {
-  std::int64_t next = 0;
-  for (const auto& part : parts)
-    for (const std::int64_t row : part)
-      if (row != next++) return false;
-  return true;
-}
-
 TYPED_TEST(AmgOverRanksTest, AppliesTheHierarchyOfOneRankAlsoForNewValues) {
   const TypeParam space;
-  for (const auto& [spec, unknowns, more] :
-       std::vector<std::tuple<const char*, int, OptionMap>>{{"poisson3d:9", 1, {}},
-                                                            {"elasticity3d:6", 3, {}},
-                                                            {"poisson2d:30", 1, {{"cycle", std::string("w")}}},
-                                                            {"poisson2d:30", 1, {{"smoother", std::string("jacobi")}}}}) {
+  for (const auto& [spec, unknowns, more] : std::vector<std::tuple<const char*, int, OptionMap>>{
+           {"poisson3d:9", 1, {}},
+           {"elasticity3d:6", 3, {}},
+           {"poisson2d:30", 1, {{"cycle", std::string("w")}}},
+           {"poisson2d:30", 1, {{"smoother", std::string("jacobi")}}}}) {
     const HostMatrix<double> whole = problem(spec), later = with_larger_diagonal(whole);
     const auto expected = applied_on_one_rank<TypeParam>(more, {whole}, unknowns),
                expected_later = applied_on_one_rank<TypeParam>(more, {whole, later}, unknowns);
     for (const Parts& parts : all_partitions(whole.num_rows)) {
-      if (is_host_space<TypeParam> && !ascends(parts)) continue;
       run_ranks(static_cast<int>(parts.size()), [&](const Rank& rank) {
         const auto& own = parts[rank.rank];
         const MatrixOfRank<double, TypeParam> a(rank, whole, parts), b(rank, later, parts);
@@ -170,15 +160,13 @@ TYPED_TEST(AmgOverRanksTest, AppliesTheHierarchyOfOneRankAlsoForNewValues) {
 }
 
 TYPED_TEST(AmgOverRanksTest, TakesTheIterationsOfOneRank) {
-  for (const char* spec : {"poisson3d:10", "anisotropic2d:25", "poisson2d:40", "stretched3d:9", "irregular3d:9"}) {
+  for (const char* spec :
+       {"poisson3d:10", "anisotropic2d:25", "poisson2d:40", "stretched3d:9", "irregular3d:9"}) {
     const HostMatrix<double> whole = problem(spec);
     const auto one = iterations_of_one_rank<TypeParam>({}, whole);
     for (const Parts& parts : all_partitions(whole.num_rows)) {
       const auto found = cg_iterations<TypeParam>({"amg", options()}, whole, parts);
-      if (is_host_space<TypeParam> && !ascends(parts))
-        EXPECT_LE(found, one + 3) << spec;
-      else
-        EXPECT_EQ(found, one) << spec << " on " << parts.size();
+      EXPECT_EQ(found, one) << spec << " on " << parts.size();
     }
   }
 }
@@ -204,8 +192,92 @@ TYPED_TEST(AmgOverRanksTest, ElasticityTakesTheIterationsOfOneRankWithModes) {
       EXPECT_TRUE(solved.converged);
       if (rank.rank == 0) found = solved.iterations;
     });
-    EXPECT_LE(found, one + (is_host_space<TypeParam> && !ascends(parts) ? 3 : 0)) << parts.size();
+    EXPECT_EQ(found, one) << parts.size();
   }
+}
+
+/// The prolongator is the tentative one, and the pattern of the matrix is not symmetric.
+TYPED_TEST(AmgOverRanksTest, UnsmoothedAggregationIsThatOfOneRank) {
+  HostMatrix<double> whole = problem("convection_diffusion3d:8");
+  for (std::int64_t i = 0; i < whole.num_rows; i += 5)  // some couplings lead one way
+    for (std::size_t k = whole.row_ptrs[i]; k < whole.row_ptrs[i + 1]; ++k)
+      if (whole.col_idxs[k] == i + 1)
+        whole.col_idxs[k] = static_cast<int>(std::min<std::int64_t>(i + 3, whole.num_rows - 1));
+  const Setup setup{
+      "amg", options({{"prolongator", std::string("unsmoothed")}, {"smoother", std::string("jacobi")}})};
+  const auto one = iterations_of<TypeParam>("fgmres", setup, whole, consecutive_parts({whole.num_rows}));
+  for (const Parts& parts : all_partitions(whole.num_rows))
+    EXPECT_EQ(iterations_of<TypeParam>("fgmres", setup, whole, parts), one) << parts.size();
+}
+
+/// Smoothers that are exact over ranks, and one that is each rank's own.
+TYPED_TEST(AmgOverRanksTest, TakesAnySmoother) {
+  const HostMatrix<double> whole = problem("poisson3d:8");
+  const Parts parts = partitions(whole.num_rows)[2];
+  for (const char* smoother : {"jacobi", "fsai", "chebyshev", "neumann"}) {
+    const OptionMap more = {{"smoother", std::string(smoother)}};
+    EXPECT_EQ(cg_iterations<TypeParam>({"amg", options(more)}, whole, parts),
+              iterations_of_one_rank<TypeParam>(more, whole))
+        << smoother;
+  }
+  const OptionMap more = {{"smoother", std::string("ic0")}};
+  EXPECT_LE(cg_iterations<TypeParam>({"amg", options(more)}, whole, parts),
+            iterations_of_one_rank<TypeParam>(more, whole) + 6);
+}
+
+/// A part of the matrix is a graph's Laplacian, singular and apart from the rest, and nodes have no
+/// neighbours.
+TYPED_TEST(AmgOverRanksTest, PartsByThemselvesAreThoseOfOneRank) {
+  const HostMatrix<double> whole = half_coupled(300);
+  const auto one = iterations_of_one_rank<TypeParam>({}, whole);
+  for (const Parts& parts : all_partitions(whole.num_rows))
+    EXPECT_EQ(cg_iterations<TypeParam>({"amg", options()}, whole, parts), one) << parts.size();
+}
+
+TYPED_TEST(AmgOverRanksTest, LevelsThatAreNotWorthItAreSolvedByTheirSmoother) {
+  const HostMatrix<double> whole = problem("poisson2d:20");
+  for (const OptionMap& more : {OptionMap{{"max_levels", std::int64_t(1)}}, OptionMap{{"theta", 1.0}}}) {
+    const auto one = iterations_of_one_rank<TypeParam>(more, whole);
+    for (const Parts& parts : all_partitions(whole.num_rows))
+      EXPECT_EQ(cg_iterations<TypeParam>({"amg", options(more)}, whole, parts), one) << parts.size();
+  }
+}
+
+TYPED_TEST(AmgOverRanksTest, OtherPatternsAndFailuresAreAgreedOn) {
+  const TypeParam space;
+  const HostMatrix<double> whole = problem("poisson2d:20"), other = problem("anisotropic2d:20,epsilon=0.5"),
+                           changed = half_coupled(400);
+  const Parts parts = consecutive_parts({100, 0, 300});
+  run_ranks(3, [&](const Rank& rank) {
+    const MatrixOfRank<double, TypeParam> a(rank, whole, parts), b(rank, changed, parts);
+    const auto m = across<TypeParam>({"amg", options()});
+    m->numeric(space, a);
+    m->numeric(space, b);
+    EXPECT_FALSE(m->report().pattern_kept);
+    // A smoother that one rank cannot make.
+    const auto refused = across<TypeParam>({"amg", options({{"unknowns_per_node", std::int64_t(3)}})});
+    EXPECT_THAT(message_of<InputError>([&] { refused->numeric(space, a); }),
+                HasSubstr("400 rows are not nodes of 3 unknowns"));
+    const auto near = across<TypeParam>({"amg", options()});
+    near->set_near_null_space({MultiVector<double, TypeParam>("near", a.num_rows(), 40), 1});
+    EXPECT_THAT(message_of<InputError>([&] { near->numeric(space, a); }), HasSubstr("has 40 vectors"));
+  });
+}
+
+TYPED_TEST(AmgOverRanksTest, OtherKindsAreEachRanksOwn) {
+  const TypeParam space;
+  const HostMatrix<double> whole = problem("poisson2d:20");
+  const Parts parts = consecutive_parts({150, 250});
+  for (const OptionMap& more :
+       {OptionMap{{"coarsening", std::string("classical")}}, OptionMap{{"candidates", std::int64_t(2)}},
+        OptionMap{{"cycle", std::string("k")}}, OptionMap{{"gather_rows", std::int64_t(0)}}})
+    run_ranks(2, [&](const Rank& rank) {
+      const MatrixOfRank<double, TypeParam> a(rank, whole, parts);
+      const auto m = across<TypeParam>({"amg", options(more)});
+      m->numeric(space, a);
+      EXPECT_FALSE(m->exchanges());
+      EXPECT_GT(m->report().foreign_entries, 0);
+    });
 }
 
 }  // namespace

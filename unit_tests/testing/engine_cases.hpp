@@ -44,6 +44,27 @@ void expect_inverses_of_one_rank(const DistributedMatrix<double, Space>& a, cons
   }
 }
 
+/// Multigrid with distributed levels: the iterations, with the values of now and again, of one rank.
+template <class Space>
+void expect_multigrid_of_one_rank(const DistributedMatrix<double, Space>& a, const HostMatrix<double>& whole,
+                                  const std::vector<std::int64_t>& own) {
+  const Space space;
+  const Setup setup{"amg", {{"coarse_size", std::int64_t(20)}, {"gather_rows", std::int64_t(50)}}};
+  const std::int64_t one = cg_iterations<Space>(setup, whole, consecutive_parts({whole.num_rows}));
+  const auto m = across<Space>(setup);
+  for (int phase = 0; phase < 2; ++phase) {
+    m->numeric(space, a);
+    EXPECT_TRUE(m->exchanges());
+    EXPECT_EQ(m->report().pattern_kept, phase > 0);
+    const Vector<double, Space> x("x", own.size());
+    const SolveResult solved = create_solver<double, Space>("cg")->solve(
+        space, a.product(), m.get(), to_device<Space>(entries(own, 0)), x, StoppingOptions(), Monitor(),
+        a.reducer());
+    EXPECT_TRUE(solved.converged);
+    EXPECT_EQ(solved.iterations, one);
+  }
+}
+
 /// The kernels of `work()`, called once before.
 template <class Work>
 std::vector<std::string> kernels_of(const Work& work) {

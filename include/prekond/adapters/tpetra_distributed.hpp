@@ -105,9 +105,9 @@ class DistributedCrsMatrix : public DistributedMatrix<Scalar, typename Node::exe
       const Space& space, VectorView<const std::int64_t, Space> own) const override {
     const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), own);
     const std::vector<GlobalOrdinal> numbers(host.data(), host.data() + host.extent(0));
-    const auto rows = Teuchos::rcp(
-        new const map_type(Teuchos::OrdinalTraits<Tpetra::global_size_t>::invalid(),
-                           Teuchos::arrayViewFromVector(numbers), 0, m_a->getComm()));
+    const auto rows =
+        Teuchos::rcp(new const map_type(Teuchos::OrdinalTraits<Tpetra::global_size_t>::invalid(),
+                                        Teuchos::arrayViewFromVector(numbers), 0, m_a->getComm()));
     const auto empty = Teuchos::rcp(new matrix_type(rows, 0));
     empty->fillComplete(rows, rows);
     return std::make_unique<DistributedCrsMatrix>(space, empty);

@@ -24,7 +24,7 @@ template <class Scalar, class Space>
 class Hierarchy;
 template <class Scalar, class Space>
 class LevelOverRanks;
-}
+}  // namespace impl::amg
 
 /// The prolongator that aggregation makes of the tentative one.
 enum class AmgProlongator { smoothed, unsmoothed };
@@ -64,7 +64,8 @@ struct AmgOptions {
   MatrixFormat storage_format = MatrixFormat::automatic;
   Reuse reuse = Reuse::pattern;
   std::int64_t gather_rows = 300000;
-  bool is_coarser = false;  ///< no option: this is the hierarchy of a coarser level, which a W-cycle visits twice
+  bool is_coarser =
+      false;  ///< no option: this is the hierarchy of a coarser level, which a W-cycle visits twice
 
   /// The limit of strong couplings: `theta`, or its default, which is another one for systems (several
   /// unknowns a node or several vectors).
@@ -311,7 +312,8 @@ struct AmgOptions {
 /// On several ranks the hierarchy is that of all rows. Levels of more than gather_rows rows are distributed
 /// over the ranks, see LevelOverRanks; from the first one that has fewer on, every rank has all rows, see
 /// GathersRows, and takes the time and the memory of one. Aggregates are found by the rows' global numbers.
-/// Classical coarsening, K-cycles, candidates, gather_rows = 0, and matrices whose rows are not numbered 0, 1,
+/// Classical coarsening, K-cycles, candidates, gather_rows = 0, and matrices whose rows are not numbered 0,
+/// 1,
 /// ... or that cannot distribute a coarser matrix (DistributedMatrix::redistributes) have no distributed
 /// levels: then columns >= num_rows (of other ranks) are skipped, above gather_rows.
 ///
@@ -324,9 +326,7 @@ struct AmgOptions {
 /// De Sterck, Yang, Heys, SIAM J. Matrix Anal. Appl. 27 (2006). Interpolation: Li, Sjogreen, Yang, SIAM J.
 /// Sci. Comput. 43 (2021).
 template <class Scalar, class Space>
-class Amg : public MatrixPreconditioner<Scalar, Space>,
-            public OverRanks<Scalar, Space>,
-            public GathersRows {
+class Amg : public MatrixPreconditioner<Scalar, Space>, public OverRanks<Scalar, Space>, public GathersRows {
  public:
   using options_type = AmgOptions;
   using typename MatrixPreconditioner<Scalar, Space>::matrix_source;
@@ -340,7 +340,8 @@ class Amg : public MatrixPreconditioner<Scalar, Space>,
   std::unique_ptr<Workspace> make_workspace(const Space& space, int num_vectors) const override;
   const AmgOptions& options() const { return m_options; }
   std::int64_t most_gathered_rows() const override {
-    return m_options.gather_rows > 0 ? std::max<std::int64_t>(m_options.gather_rows, m_options.coarse_size) : 0;
+    return m_options.gather_rows > 0 ? std::max<std::int64_t>(m_options.gather_rows, m_options.coarse_size)
+                                     : 0;
   }
 
   bool is_possible_over_ranks(const Space& space, const Distributed& a) const override;
@@ -358,13 +359,15 @@ class Amg : public MatrixPreconditioner<Scalar, Space>,
                   MultiVectorView<Scalar, Space> y, Workspace& workspace) const override;
 
  private:
+  template <class Phase>
+  void in_phase_of(const Distributed& a, const Phase& phase);
   void numeric_of_all(const Space& space, Report& report);
 
   AmgOptions m_options;
   std::unique_ptr<const impl::amg::Hierarchy<Scalar, Space>> m_hierarchy;
-  std::uint64_t m_pattern = 0;  ///< fingerprint of the pattern that the hierarchy was found in
-  bool m_was_empty = false;     ///< a numeric phase without rows was done
-  const Distributed* m_all_rows = nullptr;  ///< during a numeric phase over ranks
+  std::uint64_t m_pattern = 0;              ///< fingerprint of the pattern that the hierarchy was found in
+  bool m_was_empty = false;                 ///< a numeric phase without rows was done
+  const Distributed* m_all_rows = nullptr;  ///< during a phase over ranks
   NearNullSpace<Scalar, Space> m_near;      ///< over ranks
   std::unique_ptr<impl::amg::LevelOverRanks<Scalar, Space>> m_over_ranks;
 };

@@ -43,7 +43,8 @@ struct DistributedOptions {
     visit("rank_overlap", rank_overlap, -1, 1000000,
           "on several ranks: levels of other ranks' rows that a rank's setup reads. -1: of fsai, "
           "nonsymmetric_fsai, spai and isai as many as they need to be what one rank finds, of adaptive_fsai "
-          "at most 2, of amg all up to its gather_rows, of other methods none, and polynomials and amg are those "
+          "at most 2, of amg all up to its gather_rows, of other methods none, and polynomials and amg are "
+          "those "
           "of the whole matrix; 0: none, block "
           "Jacobi over the ranks; more: of adaptive_fsai up "
           "to its steps, where it is what one rank finds; of methods for the whole matrix, restricted "
@@ -66,8 +67,8 @@ struct DistributedOptions {
 ///   and PolynomialPreconditioner: no rows are imported, an application exchanges entries once a product.
 ///   With rank_overlap = 0 it is one of the rank's own block.
 /// - Multigrid of a matrix with few rows is that of the whole matrix on every rank, see GathersRows; the rows
-///   have to be numbered 0, 1, ... An application imports the other ranks' entries. Of a matrix with more
-///   rows it has levels over all ranks, see OverRanks and Amg.
+///   have to be numbered 0, 1, ... An application imports the other ranks' entries. Multigrid of a
+///   matrix with more rows has levels over all ranks, see OverRanks and Amg.
 /// - Any other method is set up for the rank's own rows and columns, block Jacobi over the ranks; with
 ///   rank_overlap > 0 for these and the overlap's, of whose solution the rank's own entries are taken:
 ///   restricted additive Schwarz, which is not symmetric.

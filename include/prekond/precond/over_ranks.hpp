@@ -19,12 +19,12 @@ class OverRanks {
  public:
   virtual ~OverRanks() = default;
 
-  /// Is there a setup over the ranks of A, by the method's options? Else each rank's rows are set up alone.
+  /// Is there a setup over the ranks of A, by the method's options? Else each rank sets up its own rows.
   virtual bool is_possible_over_ranks(const Space& /*space*/,
                                       const DistributedMatrix<Scalar, Space>& /*a*/) const {
     return true;
   }
-  /// What is known of this rank's own rows, the same kind of facts on all ranks, for the next phases. Not
+  /// The facts known of this rank's own rows, the same kind of them on all ranks, for the next phases. Not
   /// collective.
   virtual void set_facts_of_own_rows(const NearNullSpace<Scalar, Space>& /*near*/) {}
 
@@ -41,8 +41,8 @@ class OverRanks {
 };
 
 /// A method that couples all rows, so that one for each rank's own rows would be another, weaker one: where
-/// the whole matrix has few rows, every rank has all of them, and sets up and applies what one rank finds, also
-/// where it could be set up over ranks. A MatrixPreconditioner derives from this too.
+/// the whole matrix has few rows, every rank has all of them, and sets up and applies what one rank finds,
+/// also where it could be set up over ranks. A MatrixPreconditioner derives from this too.
 class GathersRows {
  public:
   virtual ~GathersRows() = default;

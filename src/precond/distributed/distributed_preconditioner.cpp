@@ -184,8 +184,7 @@ NearNullSpace<Scalar, Space> DistributedPreconditioner<Scalar, Space>::agreed_ne
                        " vectors");
     if (a.num_rows() > 0 && own.unknowns_per_node != unknowns)
       throw InputError(name() + ": nodes have " + std::to_string(own.unknowns_per_node) +
-                       " unknowns on this rank, and " + std::to_string(unknowns) +
-                       " on another");
+                       " unknowns on this rank, and " + std::to_string(unknowns) + " on another");
   });
   if (a.num_rows() == 0) own = {MultiVector<Scalar, Space>("prekond::distributed::near", 0, count), unknowns};
   return own;

@@ -137,8 +137,8 @@ std::unique_ptr<const DistributedMatrix<Scalar, Space>> distributed_transpose(
   Matrix<Scalar, Space> local, rows;  // `local` has a row for each of the rank's columns
   Numbers<Space> remote;
   a.together([&] { local = transpose<Scalar, Space>(space, a.own_rows()); });
-  const auto given = a.make_row_exchange(space, others)
-                         ->give(space, {rows_of<Scalar, Space>(local, n, a.num_cols()), own});
+  const auto given =
+      a.make_row_exchange(space, others)->give(space, {rows_of<Scalar, Space>(local, n, a.num_cols()), own});
   a.together([&] {
     remote = impl::distributed::new_numbers<Space>(space, given.rows.col_idxs, {});
     const std::int64_t num_cols = n + static_cast<std::int64_t>(remote.extent(0));
@@ -146,7 +146,8 @@ std::unique_ptr<const DistributedMatrix<Scalar, Space>> distributed_transpose(
       throw InputError("this rank's rows of A^T have " + std::to_string(num_cols) +
                        " columns, more than 31 bits count; use more ranks");
     const bool is_alone = given.rows.num_rows == 0 && local.num_rows == n;
-    rows = is_alone ? local : merged<Scalar, Space>(space, rows_of<Scalar, Space>(local, 0, n), given, remote);
+    rows =
+        is_alone ? local : merged<Scalar, Space>(space, rows_of<Scalar, Space>(local, 0, n), given, remote);
   });
   return std::make_unique<impl::distributed::RowsOfRanks<Scalar, Space>>(space, a, rows, remote);
 }

@@ -211,8 +211,8 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> rows_at_places
     const RemoteRows<Scalar, Space>& fetched, const Vector<int, Space>& columns_of_fetched,
     std::int64_t num_cols) {
   const auto num_rows = static_cast<std::int64_t>(sources.extent(0));
-  const OverlapRows<Scalar, Space> rows{sources, own, columns_of_own, rows_at, fetched.row_ptrs,
-                                        columns_of_fetched, fetched.values};
+  const OverlapRows<Scalar, Space> rows{
+      sources, own, columns_of_own, rows_at, fetched.row_ptrs, columns_of_fetched, fetched.values};
   const auto [row_ptrs, nnz] = scan_row_lengths(space, "prekond::distributed::overlap", num_rows, rows);
   const CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> result(
       num_rows, num_cols, row_ptrs,
@@ -374,17 +374,16 @@ void Overlap<Scalar, Space>::assemble(const Space& space, const Distributed& a, 
   const CsrView<Scalar, Space> own = a.own_rows();
   const auto own_columns = places_of<Space>(space, a.global_numbers(space), m_numbers);
   const auto remote_columns = places_of<Space>(space, remote.col_idxs, m_numbers);
-  m_matrix = rows_at_places<Scalar, Space>(space, m_sources, own, own_columns, rows_at, remote, remote_columns,
-                                           num_rows());
+  m_matrix = rows_at_places<Scalar, Space>(space, m_sources, own, own_columns, rows_at, remote,
+                                           remote_columns, num_rows());
   m_num_cut = own.nnz() + static_cast<std::int64_t>(remote.values.extent(0)) - m_matrix.nnz();
 }
 
-#define PREKOND_OVERLAP(Scalar, Space)                                                                   \
-  template bool numbers_from_zero<Scalar, Space>(const Space&, const DistributedMatrix<Scalar, Space>&); \
-  template CsrMatrix<Scalar, int, std::size_t, Space::memory_space> rows_at_places(                      \
-      const Space&, const Vector<int, Space>&, const CsrView<Scalar, Space>&, const Vector<int, Space>&,   \
-      const Vector<int, Space>&, const RemoteRows<Scalar, Space>&, const Vector<int, Space>&,              \
-      std::int64_t);                                                                                     \
+#define PREKOND_OVERLAP(Scalar, Space)                                                                       \
+  template bool numbers_from_zero<Scalar, Space>(const Space&, const DistributedMatrix<Scalar, Space>&);     \
+  template CsrMatrix<Scalar, int, std::size_t, Space::memory_space> rows_at_places(                          \
+      const Space&, const Vector<int, Space>&, const CsrView<Scalar, Space>&, const Vector<int, Space>&,     \
+      const Vector<int, Space>&, const RemoteRows<Scalar, Space>&, const Vector<int, Space>&, std::int64_t); \
   template class Overlap<Scalar, Space>;
 PREKOND_INSTANTIATE(PREKOND_OVERLAP)
 

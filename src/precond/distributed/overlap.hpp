@@ -17,8 +17,8 @@ template <class Scalar, class Space>
 bool numbers_from_zero(const Space& space, const DistributedMatrix<Scalar, Space>& a);
 
 /// Rows of this rank, and rows that it fetched, in the order of `sources`: row k of `own`, or for ~k row
-/// rows_at(k) of `fetched`. `columns_of_own`: the new number of each column of `own`, `columns_of_fetched`: that of
-/// each entry of `fetched`; negative: left out. Sorted. Fences.
+/// rows_at(k) of `fetched`. `columns_of_own`: the new number of each column of `own`, `columns_of_fetched`:
+/// that of each entry of `fetched`; negative: left out. Sorted. Fences.
 template <class Scalar, class Space>
 CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> rows_at_places(
     const Space& space, const Vector<int, Space>& sources, const CsrView<Scalar, Space>& own,

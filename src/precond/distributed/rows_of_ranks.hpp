@@ -33,8 +33,8 @@ class ImportedProduct : public Operator<Scalar, Space> {
     if (k == 0) return;
     if (m_all.extent(1) < k) {
       m_all = {};
-      m_all = allocate<MultiVector<Scalar, Space>>(space, "prekond::rows_of_ranks::vectors", m_rows.num_cols,
-                                                   k);
+      m_all =
+          allocate<MultiVector<Scalar, Space>>(space, "prekond::rows_of_ranks::vectors", m_rows.num_cols, k);
     }
     const MultiVectorView<Scalar, Space> all =
         Kokkos::subview(m_all, Kokkos::ALL, std::make_pair(std::size_t(0), k));
@@ -60,10 +60,9 @@ class RowsOfRanks : public SameRanks<Scalar, Space> {
   RowsOfRanks(const Space& space, const DistributedMatrix<Scalar, Space>& a, const Matrix& rows,
               const Numbers<Space>& remote)
       : SameRanks<Scalar, Space>(a), m_remote(remote), m_rows(rows), m_import(a.make_import(space, remote)) {
-    const auto own =
-        allocate<Numbers<Space>>(space, "prekond::rows_of_ranks::own_numbers", rows.num_rows);
-    Kokkos::deep_copy(space, own,
-                      Kokkos::subview(a.global_numbers(space), std::make_pair(std::int64_t(0), rows.num_rows)));
+    const auto own = allocate<Numbers<Space>>(space, "prekond::rows_of_ranks::own_numbers", rows.num_rows);
+    Kokkos::deep_copy(
+        space, own, Kokkos::subview(a.global_numbers(space), std::make_pair(std::int64_t(0), rows.num_rows)));
     m_own = own;
     const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), remote);
     m_numbers.assign(host.data(), host.data() + host.extent(0));

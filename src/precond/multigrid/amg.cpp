@@ -28,7 +28,7 @@ std::unique_ptr<Workspace> Amg<Scalar, Space>::make_workspace(const Space& space
 
 template <class Scalar, class Space>
 void Amg<Scalar, Space>::symbolic_step(const Space&, const matrix_source& source) {
-  const int unknowns = m_options.unknowns_per_node;
+  const int unknowns = m_all_rows ? 0 : m_options.unknowns_per_node;  // over ranks nodes may be parted
   if (unknowns > 0 && source.num_rows() % unknowns != 0)
     throw InputError("amg: " + std::to_string(source.num_rows()) + " rows are not nodes of " +
                      std::to_string(unknowns) + " unknowns each (unknowns_per_node)");
@@ -83,8 +83,7 @@ bool Amg<Scalar, Space>::is_possible_over_ranks(const Space& space, const Distri
 
 template <class Scalar, class Space>
 void Amg<Scalar, Space>::symbolic_over_ranks(const Space& space, const Distributed& a) {
-  m_over_ranks = nullptr;
-  a.together([&] { this->symbolic(space, a.own_rows()); });
+  a.together([&] { in_phase_of(a, [&] { this->symbolic(space, a.own_rows()); }); });
 }
 
 /// All ranks end together where the frame would refuse this rank's rows.
@@ -93,12 +92,19 @@ void Amg<Scalar, Space>::numeric_over_ranks(const Space& space, const Distribute
   a.together([&] {
     check_threads(space);
     if (a.num_rows() != this->num_rows())
-      throw InputError("amg: the matrix has " + std::to_string(a.num_rows()) + " rows on this rank, and had " +
-                       std::to_string(this->num_rows()) + "; call symbolic for another pattern");
+      throw InputError("amg: the matrix has " + std::to_string(a.num_rows()) +
+                       " rows on this rank, and had " + std::to_string(this->num_rows()) +
+                       "; call symbolic for another pattern");
   });
+  in_phase_of(a, [&] { this->numeric(space, a.own_rows()); });
+}
+
+template <class Scalar, class Space>
+template <class Phase>
+void Amg<Scalar, Space>::in_phase_of(const Distributed& a, const Phase& phase) {
   m_all_rows = &a;
   try {
-    this->numeric(space, a.own_rows());
+    phase();
   } catch (...) {
     m_all_rows = nullptr;
     throw;

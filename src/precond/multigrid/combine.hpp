@@ -22,7 +22,9 @@ struct Combine {
 template <class Scalar, class Space>
 void combine(const Space& space, Scalar factor, MultiVectorView<const Scalar, Space> x, bool add,
              MultiVectorView<Scalar, Space> y) {
-  Kokkos::parallel_for("prekond::amg::combine", Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, static_cast<std::int64_t>(y.extent(0))),
+  Kokkos::parallel_for("prekond::amg::combine",
+                       Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(
+                           space, 0, static_cast<std::int64_t>(y.extent(0))),
                        Combine<Scalar, Space>{factor, x, add, y});
 }
 

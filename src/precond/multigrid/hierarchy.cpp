@@ -131,8 +131,8 @@ MultiVector<Scalar, Space> copy_vectors(const Space& space, const MultiVectorVie
 }  // namespace
 
 template <class Scalar, class Space>
-void tell_polynomial(PolynomialPreconditioner<Scalar, Space>& polynomial, const StoredMatrix<Scalar, Space>& a,
-                     double lambda, const MethodChoice& choice) {
+void tell_polynomial(PolynomialPreconditioner<Scalar, Space>& polynomial,
+                     const StoredMatrix<Scalar, Space>& a, double lambda, const MethodChoice& choice) {
   const auto says = [&](std::initializer_list<const char*> names) {
     return std::any_of(names.begin(), names.end(),
                        [&](const char* name) { return choice.options.count(name) > 0; });
@@ -423,8 +423,8 @@ void Hierarchy<Scalar, Space>::file(const Level<Scalar, Space>& level, double se
                 4 * double(level.transfer.p.nnz()));
 }
 
-#define PREKOND_AMG_HIERARCHY(Scalar, Space)                                     \
-  template void tell_polynomial(PolynomialPreconditioner<Scalar, Space>&,        \
+#define PREKOND_AMG_HIERARCHY(Scalar, Space)                                                      \
+  template void tell_polynomial(PolynomialPreconditioner<Scalar, Space>&,                         \
                                 const StoredMatrix<Scalar, Space>&, double, const MethodChoice&); \
   template class Hierarchy<Scalar, Space>;
 PREKOND_INSTANTIATE(PREKOND_AMG_HIERARCHY)

@@ -51,7 +51,7 @@ struct Transfer {
   bool drops = false;                          ///< A_F is not A
   bool filtered_whole = false;                 ///< A_F has all entries of its blocks
   CsrGraph<Space> filtered;                    ///< A_F's pattern, where it is another one than A's
-  CsrGraph<Space> smoothed;  ///< by nodes, P's pattern before truncation; 0 x 0 where it is not truncated
+  CsrGraph<Space> smoothed;    ///< by nodes, P's pattern before truncation; 0 x 0 where it is not truncated
   bool is_over_ranks = false;  ///< only P is made here: the products are formed over ranks
   ClassicalTransfer<Space> classical;               ///< of classical coarsening, in place of those above
   Matrix<Scalar, Space> prolongator, restriction;   ///< P, P^T
@@ -95,8 +95,8 @@ inline double largest_sum_in(Storage storage) {
 /// damped by, where the options say nothing else. (Where candidates had the smoother set up before the rest,
 /// that was not there, and is not in a later numeric phase either.)
 template <class Scalar, class Space>
-void tell_polynomial(PolynomialPreconditioner<Scalar, Space>& polynomial, const StoredMatrix<Scalar, Space>& a,
-                     double lambda, const MethodChoice& choice);
+void tell_polynomial(PolynomialPreconditioner<Scalar, Space>& polynomial,
+                     const StoredMatrix<Scalar, Space>& a, double lambda, const MethodChoice& choice);
 
 /// The strong couplings of a level's nodes. Finds its pattern by nodes.
 template <class Scalar, class Space>
@@ -110,6 +110,15 @@ void find_patterns(const Space& space, const AmgOptions& options, Level<Scalar, 
 /// P, on a pattern that is kept or found. \pre find_patterns
 template <class Scalar, class Space>
 void make_prolongator(const Space& space, const AmgOptions& options, Level<Scalar, Space>& level);
+
+/// |a_ii|
+template <class Scalar, class Space>
+Vector<Scalar, Space> sizes_of_diagonal(const Space& space, const CsrView<Scalar, Space>& a);
+/// Diagonal entries that are zero but for the rounding of sums of these sizes are raised, see
+/// shift_of_null_space.
+template <class Scalar, class Space>
+void raise_rounding(const Space& space, const Matrix<Scalar, Space>& a,
+                    const VectorView<const Scalar, Space>& sizes);
 
 /// Coarse unknowns of a column of Q that is zero get 1 on the diagonal of A_c.
 template <class Scalar, class Space>

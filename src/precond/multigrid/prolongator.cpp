@@ -293,20 +293,20 @@ void write_transpose(const Space& space, const CsrView<Scalar, Space>& p,
     for_rows<32>(space, "prekond::amg::transpose", r.num_rows, TransposeRows<Scalar, Space>{p, r, p});
 }
 
-#define PREKOND_AMG_SMOOTHING(Scalar, Space)                                                                \
-  template CsrGraph<Space> filtered_pattern<Scalar, Space>(const Space&, const CsrView<Scalar, Space>&,     \
-                                                           const CsrGraphView<Space>&, int);                \
-  template CsrMatrix<Scalar, int, std::size_t, Space::memory_space> filtered_matrix<Scalar, Space>(         \
-      const Space&, const CsrView<Scalar, Space>&, const CsrGraph<Space>&);                                 \
-  template RowSums row_sums<Scalar, Space>(const Space&, const CsrView<Scalar, Space>&);                    \
-  template double largest_scaled_eigenvalue<Scalar, Space>(const Space&, const CsrView<Scalar, Space>&,     \
-                                                           const Operator<Scalar, Space>&, const RowSums&,                  \
-                                           const Reducer<Scalar, Space>&);                                  \
-  template void smooth_prolongator<Scalar, Space>(                                                          \
-      const Space&, const CsrView<Scalar, Space>&, double, const CsrView<Scalar, Space>&,                   \
-      const CsrMatrix<Scalar, int, std::size_t, Space::memory_space>&);                                     \
-  template void write_transpose<Scalar, Space>(                                                             \
-      const Space&, const CsrView<Scalar, Space>&,                                                          \
+#define PREKOND_AMG_SMOOTHING(Scalar, Space)                                                               \
+  template CsrGraph<Space> filtered_pattern<Scalar, Space>(const Space&, const CsrView<Scalar, Space>&,    \
+                                                           const CsrGraphView<Space>&, int);               \
+  template CsrMatrix<Scalar, int, std::size_t, Space::memory_space> filtered_matrix<Scalar, Space>(        \
+      const Space&, const CsrView<Scalar, Space>&, const CsrGraph<Space>&);                                \
+  template RowSums row_sums<Scalar, Space>(const Space&, const CsrView<Scalar, Space>&);                   \
+  template double largest_scaled_eigenvalue<Scalar, Space>(const Space&, const CsrView<Scalar, Space>&,    \
+                                                           const Operator<Scalar, Space>&, const RowSums&, \
+                                                           const Reducer<Scalar, Space>&);                 \
+  template void smooth_prolongator<Scalar, Space>(                                                         \
+      const Space&, const CsrView<Scalar, Space>&, double, const CsrView<Scalar, Space>&,                  \
+      const CsrMatrix<Scalar, int, std::size_t, Space::memory_space>&);                                    \
+  template void write_transpose<Scalar, Space>(                                                            \
+      const Space&, const CsrView<Scalar, Space>&,                                                         \
       const CsrMatrix<Scalar, int, std::size_t, Space::memory_space>&);
 PREKOND_INSTANTIATE(PREKOND_AMG_SMOOTHING)
 

@@ -41,8 +41,8 @@ RowSums row_sums(const Space& space, const CsrView<Scalar, Space>& f);
 /// A bound of the eigenvalues of D^-1 F, D = diag(F): the largest sum of a row, and where rows are not
 /// diagonally dominant the upper bound of 20 Lanczos steps, if that is smaller, with `products`, which has F
 /// in any format or precision. Where rows are unusable the sum is no bound, and Lanczos's is taken if there
-/// is one. Cost: none, or 20 products. Fences. Collective for products and sums over ranks, with the sums of all
-/// rows; of F, the rank's rows, only the diagonal is read.
+/// is one. Cost: none, or 20 products. Fences. Collective for products and sums over ranks, with the sums of
+/// all rows; of F, the rank's rows, only the diagonal is read.
 template <class Scalar, class Space>
 double largest_scaled_eigenvalue(const Space& space, const CsrView<Scalar, Space>& f,
                                  const Operator<Scalar, Space>& products, const RowSums& sums,

@@ -66,16 +66,25 @@ struct RaiseRounding {
             sum += restriction.values(k) * restriction.values(k) * fine(restriction.col_idxs(k));
           },
           size);
-      Kokkos::single(Kokkos::PerThread(team), [&] { raise(i, size); });
+      Kokkos::single(Kokkos::PerThread(team), [&] {
+        coarse(i) = size;
+        raise(i, size);
+      });
     });
   }
   KOKKOS_FUNCTION void raise(std::int64_t i, Scalar size) const {
-    coarse(i) = size;
     std::size_t place = 0;
     const Scalar entry = find_entry(a, i, i, place);
     if (place < a.row_ptrs(i + 1) && is_finite(size) && Kokkos::abs(entry) <= rounding * size)
       a.values(place) = raised * size;
   }
+};
+
+template <class Scalar, class Space>
+struct RaiseEntry {
+  RaiseRounding<Scalar, Space> raise;
+  VectorView<const Scalar, Space> sizes;
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const { raise.raise(i, sizes(i)); }
 };
 
 /// Entries that another pattern has not.
@@ -175,8 +184,8 @@ Matrix<Scalar, Space> truncated(const Space& space, const AmgOptions& options, L
                                 const Matrix<Scalar, Space>& smoothed) {
   Transfer<Scalar, Space>& transfer = level.transfer;
   if (transfer.prolongator.num_rows == 0) {
-    const CsrGraph<Space> kept = largest_aggregates<Scalar, Space>(
-        space, smoothed, transfer.smoothed, transfer.q, options.interpolation_limit());
+    const CsrGraph<Space> kept = largest_aggregates<Scalar, Space>(space, smoothed, transfer.smoothed,
+                                                                   transfer.q, options.interpolation_limit());
     if (level.unknowns == 1 && transfer.near_null_space.extent(1) == 1)
       transfer.prolongator = rows_of<Scalar, Space>(space, kept, 1, 1);
     else
@@ -194,6 +203,23 @@ void set_dead_unknowns(const Space& space, const Matrix<Scalar, Space>& a,
                        const MultiVector<Scalar, Space>& near_null_space) {
   Kokkos::parallel_for("prekond::amg::set_dead_unknowns", Rows<Space>(space, 0, a.num_rows),
                        SetDeadUnknowns<Scalar, Space>{a, near_null_space});
+}
+
+template <class Scalar, class Space>
+Vector<Scalar, Space> sizes_of_diagonal(const Space& space, const CsrView<Scalar, Space>& a) {
+  const auto sizes = allocate<Vector<Scalar, Space>>(space, "prekond::amg::sizes", a.num_rows);
+  Kokkos::parallel_for("prekond::amg::size_of_diagonal", Rows<Space>(space, 0, a.num_rows),
+                       SizeOfDiagonal<Scalar, Space>{a, sizes});
+  return sizes;
+}
+
+template <class Scalar, class Space>
+void raise_rounding(const Space& space, const Matrix<Scalar, Space>& a,
+                    const VectorView<const Scalar, Space>& sizes) {
+  const RaiseRounding<Scalar, Space> raise{
+      {}, {}, a, {}, rounding_of_sums<Scalar>(), shift_of_null_space<Scalar>()};
+  Kokkos::parallel_for("prekond::amg::raise_rounding", Rows<Space>(space, 0, a.num_rows),
+                       RaiseEntry<Scalar, Space>{raise, sizes});
 }
 
 template <class Scalar, class Space>
@@ -261,13 +287,14 @@ void make_prolongator(const Space& space, const AmgOptions& options, Level<Scala
       was_truncated ? rows_of<Scalar, Space>(space, transfer.smoothed, unknowns, vectors)
                     : transfer.prolongator,
       blocks_of(transfer.filtered_whole, unknowns, unknowns, vectors));
-  smooth_prolongator<Scalar, Space>(space, f, TransferTuning::prolongator_damping / lambda,
-                                               transfer.q, smoothed);
+  smooth_prolongator<Scalar, Space>(space, f, TransferTuning::prolongator_damping / lambda, transfer.q,
+                                    smoothed);
   // The pattern of single entries has just been found.
   if (!is_known && !was_truncated &&
       longest_row<Space>(space, smoothed.row_ptrs).length > options.interpolation_limit())
     transfer.smoothed = {smoothed.num_rows, smoothed.num_cols, smoothed.row_ptrs, smoothed.col_idxs};
-  transfer.prolongator = transfer.smoothed.num_rows > 0 ? truncated<Scalar, Space>(space, options, level, smoothed) : smoothed;
+  transfer.prolongator =
+      transfer.smoothed.num_rows > 0 ? truncated<Scalar, Space>(space, options, level, smoothed) : smoothed;
   space.fence("prekond::amg::smooth_prolongator");  // A_F goes away
 }
 
@@ -316,15 +343,8 @@ bool Hierarchy<Scalar, Space>::find_classical_transfer(const Space& space, std::
 template <class Scalar, class Space>
 void Hierarchy<Scalar, Space>::raise_rounding(const Space& space, Level<Scalar, Space>& fine,
                                               Level<Scalar, Space>& coarse) const {
-  const auto list = [&](std::int64_t size) {
-    return allocate<Vector<Scalar, Space>>(space, "prekond::amg::sizes", size);
-  };
-  if (fine.sizes.extent(0) == 0) {
-    fine.sizes = list(fine.num_rows());
-    Kokkos::parallel_for("prekond::amg::size_of_diagonal", Rows<Space>(space, 0, fine.num_rows()),
-                         SizeOfDiagonal<Scalar, Space>{fine.matrix, fine.sizes});
-  }
-  coarse.sizes = list(coarse.num_rows());
+  if (fine.sizes.extent(0) == 0) fine.sizes = sizes_of_diagonal<Scalar, Space>(space, fine.matrix);
+  coarse.sizes = allocate<Vector<Scalar, Space>>(space, "prekond::amg::sizes", coarse.num_rows());
   constexpr int lanes = 32;  // for rows of any length: they give the order of a sum
   Kokkos::parallel_for(
       "prekond::amg::raise_rounding",
@@ -390,6 +410,9 @@ Level<Scalar, Space> Hierarchy<Scalar, Space>::coarser(const Space& space, Level
                               const StrongRows<Space>&, const CsrGraph<Space>&);                       \
   template void set_dead_unknowns(const Space&, const Matrix<Scalar, Space>&,                          \
                                   const MultiVector<Scalar, Space>&);                                  \
+  template void raise_rounding(const Space&, const Matrix<Scalar, Space>&,                             \
+                               const VectorView<const Scalar, Space>&);                                \
+  template Vector<Scalar, Space> sizes_of_diagonal(const Space&, const CsrView<Scalar, Space>&);       \
   template void make_prolongator(const Space&, const AmgOptions&, Level<Scalar, Space>&);              \
   template bool Hierarchy<Scalar, Space>::find_transfer(const Space&, std::size_t,                     \
                                                         const MultiVector<Scalar, Space>&);            \

@@ -128,7 +128,7 @@ void join_neighbours(const Space& space, const CsrGraphView<Space>& graph,
                      const VectorView<const int, Space>& size, const Vector<int, Space>& part) {
   const auto list = allocate<Vector<int, Space>>(space, "prekond::aggregate::free", graph.num_rows);
   const int free = coarsening::list_vertices<Space>(space, "prekond::aggregate::list_free", graph.num_rows,
-                                        coarsening::IsNegative<Space>{part}, list);
+                                                    coarsening::IsNegative<Space>{part}, list);
   if (free == 0) return;
   const auto [row_ptrs, entries] =
       scan_row_lengths(space, "prekond::aggregate", free, LengthOfListed<Space>{graph, list});

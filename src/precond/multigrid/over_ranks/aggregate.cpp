@@ -3,8 +3,12 @@
 #include "precond/multigrid/over_ranks/aggregate.hpp"
 
 #include <prekond/core/error.hpp>
+#include <prekond/distributed/impl/select_entries.hpp>
+#include "distributed/row_partition.hpp"
 
+#include "core/concurrent_words.hpp"
 #include "core/instantiate.hpp"
+#include "precond/distributed/rows_of_ranks.hpp"
 #include "precond/multigrid/aggregation/independent_set.hpp"
 #include "precond/multigrid/aggregation/join.hpp"
 
@@ -26,6 +30,19 @@ struct Ascends {
   KOKKOS_FUNCTION void operator()(std::int64_t k, std::int64_t& gaps) const {
     if (numbers(own(k)) != first + k) ++gaps;
   }
+};
+
+template <class Space>
+struct CountFrom {
+  std::int64_t first;
+  VectorView<std::int64_t, Space> numbers;
+  KOKKOS_FUNCTION void operator()(std::int64_t k) const { numbers(k) = first + k; }
+};
+
+template <class Space>
+struct CountUp {
+  VectorView<int, Space> list;
+  KOKKOS_FUNCTION void operator()(std::int64_t k) const { list(k) = static_cast<int>(k); }
 };
 
 /// Collective. Do the ranks' own nodes ascend from rank to rank, without gaps?
@@ -61,9 +78,9 @@ int find_by_rounds(const Space& space, const DistributedMatrix<Scalar, Space>& a
   for (int round = 0;; ++round) {
     const VectorView<const int, Space> before = round == 0 ? nodes.own : lists[(round + 1) % 2];
     Word count = 0;
-    Kokkos::parallel_scan(
-        "prekond::amg::list", FlatPolicy<Space>(space, 0, open),
-        aggregation::ListUndecided<Space>{words, round, before, vertices, lists[round % 2]}, count);
+    Kokkos::parallel_scan("prekond::amg::list", FlatPolicy<Space>(space, 0, open),
+                          aggregation::ListUndecided<Space>{words, round, before, vertices, lists[round % 2]},
+                          count);
     const std::int64_t decided = left - static_cast<std::int64_t>(count & 0xffffffffu);
     open = static_cast<std::int64_t>(count >> 32), left -= decided;
     if (round > 0 && a.largest(static_cast<double>(decided)) == 0)
@@ -71,9 +88,8 @@ int find_by_rounds(const Space& space, const DistributedMatrix<Scalar, Space>& a
     if (a.largest(static_cast<double>(left)) == 0) return round;
     nodes.exchange(space, own);
     if (open > 0)
-      Kokkos::parallel_for(
-          "prekond::amg::least", VertexTeams<Space>::policy(space, open, graph),
-          aggregation::LeastOfNeighbourhoods<Space>{words, {lists[round % 2], open}});
+      Kokkos::parallel_for("prekond::amg::least", VertexTeams<Space>::policy(space, open, graph),
+                           aggregation::LeastOfNeighbourhoods<Space>{words, {lists[round % 2], open}});
     nodes.exchange(space, least);
     if (left > 0)
       Kokkos::parallel_for("prekond::amg::decide", VertexTeams<Space>::policy(space, left, graph),
@@ -131,7 +147,7 @@ struct EnterAfterRanks {
   }
 };
 
-/// What one rank of a host finds.
+/// The set that one rank of a host finds.
 template <class Scalar, class Space>
 int find_in_order(const Space& space, const DistributedMatrix<Scalar, Space>& a,
                   const RankNodes<Scalar, Space>& nodes, const CsrGraphView<Space>& graph,
@@ -146,11 +162,147 @@ int find_in_order(const Space& space, const DistributedMatrix<Scalar, Space>& a,
                          FirstCover<Space>{graph, nodes.numbers, nodes.own, words, cover});
     nodes.exchange(space, cover);
     std::int64_t changes = 0;
-    Kokkos::parallel_reduce(
-        "prekond::amg::enter_after_ranks", Kokkos::RangePolicy<Space>(space, 0, 1),
-        EnterAfterRanks<Space>{graph, nodes.numbers, nodes.own, cover, covered, words}, changes);
+    Kokkos::parallel_reduce("prekond::amg::enter_after_ranks", Kokkos::RangePolicy<Space>(space, 0, 1),
+                            EnterAfterRanks<Space>{graph, nodes.numbers, nodes.own, cover, covered, words},
+                            changes);
     if (a.largest(static_cast<double>(changes)) == 0) return round;
   }
+}
+
+// Where ranks do not ascend, the set is found for nodes that are distributed anew, in blocks of their
+// numbers.
+
+/// The place in the graph of the node that has its first row in row rows(k).
+template <class Space>
+struct NodeOfRow {
+  VectorView<const int, Space> own, own_rows;
+  VectorView<int, Space> nodes;
+  KOKKOS_FUNCTION void operator()(std::int64_t k) const { nodes(own_rows(k)) = own(k); }
+};
+
+/// Of a block's node the rank's row, or ~k for entry k of the list of other ranks' ones.
+template <class Space>
+struct SourceOfNode {
+  NumbersView<Space> block;
+  distributed::FindNumber<Space> own, others;
+  VectorView<const int, Space> own_rows;
+  VectorView<int, Space> sources;
+  KOKKOS_FUNCTION void operator()(std::int64_t k) const {
+    const int place = own(block(k));
+    sources(k) = place >= 0 ? own_rows(place) : ~others(block(k));
+  }
+};
+
+/// Columns by their numbers: those of the block, and the others after them.
+template <class Space>
+struct ColumnOfNode {
+  NumbersView<Space> numbers;
+  distributed::FindNumber<Space> block, others;
+  int num_own;
+  VectorView<int, Space> columns;
+  KOKKOS_FUNCTION void operator()(std::int64_t k) const {
+    const int place = block(numbers(k));
+    columns(k) = place >= 0 ? place : num_own + others(numbers(k));
+  }
+};
+
+/// The words of own nodes from those of the rank's block and, of other ones, of other ranks' blocks.
+template <class Space>
+struct WordFromBlock {
+  NumbersView<Space> numbers;
+  distributed::FindNumber<Space> block, others;
+  VectorView<const int, Space> own;
+  VectorView<const Word, Space> of_block, of_others;
+  VectorView<Word, Space> words;
+  KOKKOS_FUNCTION void operator()(std::int64_t k) const {
+    const int place = block(numbers(k));
+    words(own(k)) = place >= 0 ? of_block(place) : of_others(others(numbers(k)));
+  }
+};
+
+template <class Space>
+Numbers<Space> consecutive(const Space& space, std::int64_t begin, std::int64_t end) {
+  const auto numbers = allocate<Numbers<Space>>(space, "prekond::amg::consecutive", end - begin);
+  Kokkos::parallel_for("prekond::amg::consecutive", FlatPolicy<Space>(space, 0, end - begin),
+                       CountFrom<Space>{begin, numbers});
+  return numbers;
+}
+
+/// The graph's rows of own nodes, in the rows of A that are their first ones; other rows are empty.
+template <class Scalar, class Space>
+CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> rows_of_graph(
+    const Space& space, const RankNodes<Scalar, Space>& nodes, const CsrGraphView<Space>& graph,
+    std::int64_t num_rows) {
+  const std::int64_t n = graph.num_rows;
+  const auto row_ptrs = allocate<Vector<std::size_t, Space>>(space, "prekond::amg::row_ptrs", n + 2);
+  Kokkos::deep_copy(space, row_ptrs, static_cast<std::size_t>(graph.nnz()));
+  if (n > 0)
+    Kokkos::deep_copy(space, Kokkos::subview(row_ptrs, std::make_pair(std::int64_t(0), n + 1)),
+                      graph.row_ptrs);
+  const auto values = allocate_zero<Vector<Scalar, Space>>(space, "prekond::amg::no_values", graph.nnz());
+  const auto list = allocate<Vector<int, Space>>(space, "prekond::amg::node_of_row", num_rows);
+  Kokkos::deep_copy(space, list, static_cast<int>(n));  // an empty row
+  Kokkos::parallel_for("prekond::amg::node_of_row", FlatPolicy<Space>(space, 0, nodes.own.extent(0)),
+                       NodeOfRow<Space>{nodes.own, nodes.own_rows, list});
+  const auto columns = allocate<Vector<int, Space>>(space, "prekond::amg::same_columns", n);
+  Kokkos::parallel_for("prekond::amg::same_columns", FlatPolicy<Space>(space, 0, n), CountUp<Space>{columns});
+  const CsrView<Scalar, Space> all(n + 1, n, row_ptrs, graph.col_idxs, values);
+  const auto rows =
+      select_entries<Scalar, Space>(space, "prekond::amg::rows_of_graph", all, num_rows, list, columns, n);
+  space.fence("prekond::amg::rows_of_graph");  // the lists go away
+  return rows;
+}
+
+/// Collective.
+template <class Scalar, class Space>
+int find_in_blocks(const Space& space, const DistributedMatrix<Scalar, Space>& a,
+                   const RankNodes<Scalar, Space>& nodes, const CsrGraphView<Space>& graph,
+                   const Vector<Word, Space>& words) {
+  const std::int64_t rank = a.sum_before(1);
+  const RowPartition blocks{a.num_global_rows() / nodes.unknowns,
+                            static_cast<int>(a.largest(static_cast<double>(rank))) + 1};
+  const auto block =
+      consecutive<Space>(space, blocks.begin(static_cast<int>(rank)), blocks.end(static_cast<int>(rank)));
+  const auto num_own = static_cast<std::int64_t>(block.extent(0));
+  const auto own = listed<std::int64_t, Space>(space, nodes.own, nodes.numbers);
+  const auto foreign = new_numbers<Space>(space, block, own), away = new_numbers<Space>(space, own, block);
+  const auto rows = rows_of_graph<Scalar, Space>(space, nodes, graph, a.num_rows());
+  const auto fetched = a.make_row_exchange(space, rows_of_nodes<Space>(space, foreign, nodes.unknowns, 1))
+                           ->fetch(space, {rows, nodes.numbers});
+  const auto near = new_numbers<Space>(space, nodes.numbers, block);
+  const auto others = distributed::united<Space>(
+      space, near, new_numbers<Space>(space, new_numbers<Space>(space, fetched.col_idxs, block), near));
+  const auto columns_of = [&](const NumbersView<Space>& numbers) {
+    const auto columns = allocate<Vector<int, Space>>(space, "prekond::amg::columns", numbers.extent(0));
+    Kokkos::parallel_for("prekond::amg::column_of_node", FlatPolicy<Space>(space, 0, numbers.extent(0)),
+                         ColumnOfNode<Space>{numbers, {block}, {others}, static_cast<int>(num_own), columns});
+    return columns;
+  };
+  const auto sources = allocate<Vector<int, Space>>(space, "prekond::amg::sources", num_own);
+  Kokkos::parallel_for("prekond::amg::source_of_node", FlatPolicy<Space>(space, 0, num_own),
+                       SourceOfNode<Space>{block, {own}, {foreign}, nodes.own_rows, sources});
+  const auto identity = [&](std::int64_t size) {
+    const auto list = allocate<Vector<int, Space>>(space, "prekond::amg::identity", size);
+    Kokkos::parallel_for("prekond::amg::identity", FlatPolicy<Space>(space, 0, size), CountUp<Space>{list});
+    return list;
+  };
+  const auto anew = a.with_rows(space, block);
+  const distributed::RowsOfRanks<Scalar, Space> all(
+      space, *anew,
+      distributed::rows_at_places<Scalar, Space>(
+          space, sources, rows, columns_of(nodes.numbers), identity(fetched.num_rows), fetched,
+          columns_of(fetched.col_idxs), num_own + static_cast<std::int64_t>(others.extent(0))),
+      others);
+  const distributed::Overlap<Scalar, Space> overlap(space, all, RowReach{.levels = 1}, 1);
+  const RankNodes<Scalar, Space> of_block(space, all, overlap, 1);
+  const auto found = allocate<Vector<Word, Space>>(space, "prekond::amg::words", of_block.count());
+  const int rounds = find_in_order<Scalar, Space>(space, all, of_block, overlap.matrix(), found);
+  const auto mine = listed<Word, Space>(space, of_block.own, found);
+  const auto of_others = words_of_rows<Scalar, Space>(space, *anew, mine, identity(num_own), away);
+  Kokkos::parallel_for("prekond::amg::word_from_block", FlatPolicy<Space>(space, 0, own.extent(0)),
+                       WordFromBlock<Space>{own, {block}, {away}, nodes.own, mine, of_others, words});
+  space.fence("prekond::amg::find_in_blocks");  // the blocks go away
+  return rounds;
 }
 
 // ------------------------------------------------------------------------------------------- aggregates
@@ -173,7 +325,8 @@ struct FindRoots {
   KOKKOS_FUNCTION void operator()(std::int64_t k) const {
     const int v = own(k);
     std::int64_t size = 1;
-    for (std::size_t at = graph.row_ptrs(v); at < graph.row_ptrs(v + 1); ++at) size += graph.col_idxs(at) != v;
+    for (std::size_t at = graph.row_ptrs(v); at < graph.row_ptrs(v + 1); ++at)
+      size += graph.col_idxs(at) != v;
     roots(v) = words(v) == in_set && size > 1 ? root_word(size, numbers(v)) : nobody;
   }
 };
@@ -211,7 +364,7 @@ struct SizeOfPart {
   VectorView<int, Space> size;
   KOKKOS_FUNCTION void operator()(std::int64_t v) const {
     // All have the same.
-    if (part(v) >= 0) Kokkos::atomic_store(&size(part(v)), static_cast<int>(roots(v) >> 32));
+    if (part(v) >= 0) concurrent_store(size(part(v)), static_cast<int>(roots(v) >> 32));
   }
 };
 
@@ -245,8 +398,7 @@ Numbers<Space> find_roots(const Space& space, const DistributedMatrix<Scalar, Sp
                        FindRoots<Space>{graph, nodes.numbers, nodes.own, words, roots});
   nodes.exchange(space, words);
   nodes.exchange(space, roots);
-  Kokkos::parallel_for("prekond::amg::join_roots", own,
-                       JoinRoots<Space>{graph, nodes.own, words, roots});
+  Kokkos::parallel_for("prekond::amg::join_roots", own, JoinRoots<Space>{graph, nodes.own, words, roots});
   nodes.exchange(space, roots);
   const auto root = allocate<Numbers<Space>>(space, "prekond::amg::root", nodes.own.extent(0));
   a.together([&] {
@@ -275,13 +427,6 @@ struct IsOwnRoot {
   KOKKOS_FUNCTION bool operator()(std::int64_t k) const { return root(k) == numbers(own(k)); }
 };
 
-template <class Space>
-struct CountFrom {
-  std::int64_t first;
-  VectorView<std::int64_t, Space> numbers;
-  KOKKOS_FUNCTION void operator()(std::int64_t k) const { numbers(k) = first + k; }
-};
-
 template <class Scalar, class Space>
 struct MarkRoots {
   VectorView<const int, Space> rows;
@@ -289,7 +434,8 @@ struct MarkRoots {
   KOKKOS_FUNCTION void operator()(std::int64_t k) const { marks(rows(k)) = Scalar(1); }
 };
 
-/// The number of marks before each one, as a word's first part: a number of 31 bits that float has not room for.
+/// The number of marks before each one, as a word's first part: a number of 31 bits that float has not room
+/// for.
 template <class Scalar, class Space>
 struct CountMarks {
   using value_type = std::int64_t;
@@ -312,8 +458,8 @@ struct TakeCounts {
   }
 };
 
-/// Collective. Numbers of the ranks' roots, which are in the rows `rows`, in the order of these rows' numbers:
-/// rank 0 counts those of all rows.
+/// Collective. Numbers of the ranks' roots, which are in the rows `rows`, in the order of these rows'
+/// numbers: rank 0 counts those of all rows.
 template <class Scalar, class Space>
 void number_by_first_rank(const Space& space, const DistributedMatrix<Scalar, Space>& a,
                           const Vector<int, Space>& rows, const Numbers<Space>& numbers) {
@@ -368,12 +514,13 @@ template <class Scalar, class Space>
 void number_aggregates(const Space& space, const DistributedMatrix<Scalar, Space>& a,
                        const RankNodes<Scalar, Space>& nodes, bool ascends,
                        AggregatesOverRanks<Space>& result) {
-  const auto places = list_rows(space, "prekond::amg::own_roots",
-                                static_cast<std::int64_t>(nodes.own.extent(0)),
-                                IsOwnRoot<Space>{nodes.numbers, nodes.own, result.root});
+  const auto places =
+      list_rows(space, "prekond::amg::own_roots", static_cast<std::int64_t>(nodes.own.extent(0)),
+                IsOwnRoot<Space>{nodes.numbers, nodes.own, result.root});
   const auto count = static_cast<std::int64_t>(places.extent(0));
   const FlatPolicy<Space> roots(space, 0, count);
-  result.roots = listed<std::int64_t, Space>(space, listed<int, Space>(space, places, nodes.own), nodes.numbers);
+  result.roots =
+      listed<std::int64_t, Space>(space, listed<int, Space>(space, places, nodes.own), nodes.numbers);
   const auto rows = listed<int, Space>(space, places, nodes.own_rows);
   result.own = allocate<Numbers<Space>>(space, "prekond::amg::aggregates", count);
   const std::int64_t before = a.sum_before(count);
@@ -390,9 +537,10 @@ void number_aggregates(const Space& space, const DistributedMatrix<Scalar, Space
   const auto of_others = words_of_rows<Scalar, Space>(
       space, a, words, rows, rows_of_nodes<Space>(space, result.other_roots, nodes.unknowns, 1));
   const auto parts = allocate<Vector<Word, Space>>(space, "prekond::amg::parts", nodes.count());
-  Kokkos::parallel_for("prekond::amg::number_of_aggregate", FlatPolicy<Space>(space, 0, nodes.own.extent(0)),
-                       NumberOfAggregate<Space>{nodes.own, result.root, {result.roots}, {result.other_roots}, result.own,
-                                                of_others, parts});
+  Kokkos::parallel_for(
+      "prekond::amg::number_of_aggregate", FlatPolicy<Space>(space, 0, nodes.own.extent(0)),
+      NumberOfAggregate<Space>{
+          nodes.own, result.root, {result.roots}, {result.other_roots}, result.own, of_others, parts});
   nodes.exchange(space, parts);
   result.part = allocate<Numbers<Space>>(space, "prekond::amg::part", nodes.count());
   Kokkos::parallel_for("prekond::amg::words_to_numbers", FlatPolicy<Space>(space, 0, nodes.count()),
@@ -411,16 +559,19 @@ AggregatesOverRanks<Space> aggregate_over_ranks(const Space& space, const Distri
   AggregatesOverRanks<Space> result;
   const bool ascends = ascends_over_ranks<Scalar, Space>(space, a, nodes);
   const auto words = allocate<Vector<Word, Space>>(space, "prekond::amg::words", nodes.count());
-  result.rounds = is_host_space<Space> && ascends
-                      ? find_in_order<Scalar, Space>(space, a, nodes, graph, words)
-                      : find_by_rounds<Scalar, Space>(space, a, nodes, graph, words);
+  if (!is_host_space<Space>)
+    result.rounds = find_by_rounds<Scalar, Space>(space, a, nodes, graph, words);
+  else if (ascends)
+    result.rounds = find_in_order<Scalar, Space>(space, a, nodes, graph, words);
+  else
+    result.rounds = find_in_blocks<Scalar, Space>(space, a, nodes, graph, words);
   result.root = find_roots<Scalar, Space>(space, a, nodes, graph, words);
   number_aggregates<Scalar, Space>(space, a, nodes, ascends, result);
   return result;
 }
 
-#define PREKOND_AMG_AGGREGATE_OVER_RANKS(Scalar, Space)                                 \
-  template AggregatesOverRanks<Space> aggregate_over_ranks<Scalar, Space>(              \
+#define PREKOND_AMG_AGGREGATE_OVER_RANKS(Scalar, Space)                                       \
+  template AggregatesOverRanks<Space> aggregate_over_ranks<Scalar, Space>(                    \
       const Space&, const DistributedMatrix<Scalar, Space>&, const RankNodes<Scalar, Space>&, \
       const CsrGraphView<Space>&);
 PREKOND_INSTANTIATE(PREKOND_AMG_AGGREGATE_OVER_RANKS)

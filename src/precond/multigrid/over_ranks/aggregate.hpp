@@ -9,10 +9,10 @@ namespace prekond::impl::amg {
 template <class Space>
 struct AggregatesOverRanks {
   std::int64_t num_global = 0;
-  Numbers<Space> own;    ///< those whose roots are the rank's, ascending
-  Numbers<Space> roots;  ///< nodes, likewise
-  Numbers<Space> part;   ///< of each node of S, -1 of one that is in none
-  Numbers<Space> root;   ///< of the aggregate of each of the rank's own nodes, or -1
+  Numbers<Space> own;          ///< those whose roots are the rank's, ascending
+  Numbers<Space> roots;        ///< nodes, likewise
+  Numbers<Space> part;         ///< of each node of S, -1 of one that is in none
+  Numbers<Space> root;         ///< of the aggregate of each of the rank's own nodes, or -1
   Numbers<Space> other_roots;  ///< of these, those of other ranks, ascending
   int rounds = 0;
 };
@@ -22,10 +22,10 @@ struct AggregatesOverRanks {
 /// looks at its nodes in the order of their numbers, as if the set of the ranks before were what it seems to
 /// be, and all do so again until no set changes: as often as there are ranks at most, or there is a chain of
 /// ranks each of which has neighbours in the one before. Where the ranks' numbers do not ascend from rank to
-/// rank hosts take the rounds of devices.
+/// rank, that is done for the graph in blocks of consecutive numbers.
 ///
-/// `graph`: of the nodes of S, whose rows are whole for nodes of the rank. \throws InputError on all ranks for
-/// 2^32 nodes or more, and where a round decides nothing, which happens only to nonsymmetric graphs
+/// `graph`: of the nodes of S, whose rows are whole for nodes of the rank. \throws InputError on all ranks
+/// for 2^32 nodes or more, and where a round decides nothing, which happens only to nonsymmetric graphs
 template <class Scalar, class Space>
 AggregatesOverRanks<Space> aggregate_over_ranks(const Space& space, const DistributedMatrix<Scalar, Space>& a,
                                                 const RankNodes<Scalar, Space>& nodes,

@@ -61,8 +61,8 @@ void LevelOverRanks<Scalar, Space>::correct(const Space& space, ConstView b, Vie
 
 /// Does `sweeps` steps x <- x + omega M^-1 (b - A x); the first begins with x = 0 where `from_zero`.
 template <class Scalar, class Space>
-void LevelOverRanks<Scalar, Space>::smooth(const Space& space, ConstView b, View x, int sweeps, bool from_zero,
-                                           LevelWorkspace<Scalar, Space>& workspace) const {
+void LevelOverRanks<Scalar, Space>::smooth(const Space& space, ConstView b, View x, int sweeps,
+                                           bool from_zero, LevelWorkspace<Scalar, Space>& workspace) const {
   const auto omega = static_cast<Scalar>(m_omega);
   const View residual = first_columns<Scalar, Space>(workspace.residual, b.extent(1)),
              correction = first_columns<Scalar, Space>(workspace.correction, b.extent(1)),
@@ -79,10 +79,11 @@ void LevelOverRanks<Scalar, Space>::smooth(const Space& space, ConstView b, View
   }
 }
 
-#define PREKOND_AMG_CYCLE_OVER_RANKS(Scalar, Space)                                                           \
-  template std::unique_ptr<Workspace> LevelOverRanks<Scalar, Space>::make_workspace(const Space&, int) const; \
-  template void LevelOverRanks<Scalar, Space>::apply(const Space&, MultiVectorView<const Scalar, Space>,      \
-                                                     MultiVectorView<Scalar, Space>,                          \
+#define PREKOND_AMG_CYCLE_OVER_RANKS(Scalar, Space)                                                      \
+  template std::unique_ptr<Workspace> LevelOverRanks<Scalar, Space>::make_workspace(const Space&, int)   \
+      const;                                                                                             \
+  template void LevelOverRanks<Scalar, Space>::apply(const Space&, MultiVectorView<const Scalar, Space>, \
+                                                     MultiVectorView<Scalar, Space>,                     \
                                                      LevelWorkspace<Scalar, Space>&) const;
 PREKOND_INSTANTIATE(PREKOND_AMG_CYCLE_OVER_RANKS)
 

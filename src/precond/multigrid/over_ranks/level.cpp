@@ -10,6 +10,7 @@
 #include "precond/multigrid/node_patterns.hpp"
 #include "precond/multigrid/over_ranks/tentative.hpp"
 #include "precond/multigrid/truncation.hpp"
+#include "precond/multigrid/unknowns_per_node.hpp"
 #include "sparse_product/transpose.hpp"
 
 #include "core/instantiate.hpp"
@@ -27,7 +28,8 @@ using distributed::places_of;
 
 /// The places in `numbers` of the aggregates of S's nodes become Q's pattern by nodes.
 template <class Space>
-Aggregates<Space> aggregates_of(const Space& space, const Numbers<Space>& part, const Numbers<Space>& numbers) {
+Aggregates<Space> aggregates_of(const Space& space, const Numbers<Space>& part,
+                                const Numbers<Space>& numbers) {
   return {static_cast<std::int64_t>(numbers.extent(0)), places_of<Space>(space, part, numbers), {}};
 }
 
@@ -95,6 +97,32 @@ struct OwnColumnsFirst {
   }
 };
 
+template <class Scalar, class Space>
+struct SumSizes {
+  CsrView<Scalar, Space> r;
+  VectorView<const Scalar, Space> sizes;
+  MultiVectorView<Scalar, Space> sums;
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
+    Scalar sum = 0;
+    for (std::size_t k = r.row_ptrs(i); k < r.row_ptrs(i + 1); ++k)
+      sum += r.values(k) * r.values(k) * sizes(r.col_idxs(k));
+    sums(i, 0) = sum;
+  }
+};
+
+/// The rows begin, ..., begin + size - 1, and these columns, counted from 0.
+template <class Space>
+struct Sample {
+  std::int64_t begin, size;
+  VectorView<int, Space> rows, columns;
+  KOKKOS_FUNCTION void operator()(std::int64_t c) const {
+    const std::int64_t place = c - begin;
+    const bool is_in = place >= 0 && place < size;
+    columns(c) = is_in ? static_cast<int>(place) : -1;
+    if (is_in) rows(place) = static_cast<int>(c);
+  }
+};
+
 /// The constants, see constant_vectors, by the rows' numbers.
 template <class Scalar, class Space>
 struct ConstantsByNumber {
@@ -102,7 +130,8 @@ struct ConstantsByNumber {
   MultiVectorView<Scalar, Space> vectors;
   KOKKOS_FUNCTION void operator()(std::int64_t i) const {
     const auto unknowns = static_cast<std::int64_t>(vectors.extent(1));
-    for (std::int64_t c = 0; c < unknowns; ++c) vectors(i, c) = numbers(i) % unknowns == c ? Scalar(1) : Scalar(0);
+    for (std::int64_t c = 0; c < unknowns; ++c)
+      vectors(i, c) = numbers(i) % unknowns == c ? Scalar(1) : Scalar(0);
   }
 };
 
@@ -118,6 +147,34 @@ MultiVector<Scalar, Space> constants_of(const Space& space, const DistributedMat
   return result;
 }
 
+/// By the pattern of the rank's rows, as many as one rank looks at; 0: it has no consecutive numbers, or too
+/// few.
+template <class Scalar, class Space>
+int find_unknowns_of_rank(const Space& space, const DistributedMatrix<Scalar, Space>& a) {
+  constexpr std::int64_t multiple = 840, most = 8 * multiple;  // every number of unknowns divides it
+  if (a.num_rows() == 0) return 0;
+  const std::int64_t first = a.global_number(0), begin = (multiple - first % multiple) % multiple;
+  const std::int64_t size = std::min(most, (a.num_rows() - begin) / multiple * multiple);
+  if (size <= 0 || a.global_number(begin + size - 1) != first + begin + size - 1) return 0;
+  const auto rows = allocate<Vector<int, Space>>(space, "prekond::amg::sampled_rows", size);
+  const auto columns = allocate<Vector<int, Space>>(space, "prekond::amg::sampled_columns", a.num_cols());
+  Kokkos::parallel_for("prekond::amg::sample", FlatPolicy<Space>(space, 0, a.num_cols()),
+                       Sample<Space>{begin, size, rows, columns});
+  return find_unknowns_per_node<Space>(
+      space,
+      select_entries<Scalar, Space>(space, "prekond::amg::sample", a.own_rows(), size, rows, columns, size));
+}
+
+/// Collective. The unknowns of a node, where nobody said them: those that all ranks see that see some.
+template <class Scalar, class Space>
+int find_unknowns_over_ranks(const Space& space, const DistributedMatrix<Scalar, Space>& a) {
+  int mine = 0;
+  a.together([&] { mine = find_unknowns_of_rank<Scalar, Space>(space, a); });
+  const double most = a.largest(mine), least = -a.largest(mine > 0 ? -mine : -1000);
+  const auto found = static_cast<int>(most);
+  return most > 1 && most == least && a.num_global_rows() % found == 0 ? found : 1;
+}
+
 }  // namespace
 
 template <class Scalar, class Space>
@@ -125,7 +182,13 @@ LevelOverRanks<Scalar, Space>::LevelOverRanks(const Space& space, const AmgOptio
                                               const Distributed& a, const NearNullSpace<Scalar, Space>& near,
                                               Report& report)
     : m_options(options) {
-  const int d = options.unknowns_per_node > 0 ? options.unknowns_per_node : near.unknowns_per_node;
+  int d = options.unknowns_per_node > 0 ? options.unknowns_per_node : near.unknowns_per_node;
+  if (d == 1 && options.unknowns_per_node == 0) {
+    d = find_unknowns_over_ranks<Scalar, Space>(space, a);
+    if (d > 1)
+      report.notes.push_back("by the pattern, nodes have " + std::to_string(d) +
+                             " unknowns each (unknowns_per_node)");
+  }
   if (a.num_global_rows() % d != 0)
     throw InputError("amg: " + std::to_string(a.num_global_rows()) + " rows are not nodes of " +
                      std::to_string(d) + " unknowns each (unknowns_per_node)");
@@ -134,12 +197,11 @@ LevelOverRanks<Scalar, Space>::LevelOverRanks(const Space& space, const AmgOptio
   // With a smoothed prolongator A is symmetric, and its pattern too.
   m_overlap = std::make_unique<distributed::Overlap<Scalar, Space>>(
       space, a,
-      RowReach{.levels = 1,
-               .both_ways = options.prolongator == AmgProlongator::unsmoothed,
-               .block_rows = d},
+      RowReach{.levels = 1, .both_ways = options.prolongator == AmgProlongator::unsmoothed, .block_rows = d},
       1);
   const auto numbers = a.global_numbers(space);
-  const Numbers<Space> others = allocate<Numbers<Space>>(space, "prekond::amg::columns", a.num_cols() - a.num_rows());
+  const Numbers<Space> others =
+      allocate<Numbers<Space>>(space, "prekond::amg::columns", a.num_cols() - a.num_rows());
   Kokkos::deep_copy(space, others, Kokkos::subview(numbers, std::make_pair(a.num_rows(), a.num_cols())));
   m_columns_import = a.make_import(space, others);
   measure(space, a);
@@ -156,7 +218,7 @@ void LevelOverRanks<Scalar, Space>::numeric(const Space& space, const Distribute
   finish(space, a, report);
 }
 
-/// What follows once the level has its matrices.
+/// The rest of a numeric phase, once the level has its matrices.
 template <class Scalar, class Space>
 void LevelOverRanks<Scalar, Space>::finish(const Space& space, const Distributed& a, Report& report) {
   m_overlap->forget_matrix();
@@ -179,8 +241,10 @@ void LevelOverRanks<Scalar, Space>::measure(const Space& space, const Distribute
   });
   m_level.sums.most = a.largest(m_level.sums.most);
   m_level.sums.unusable = static_cast<std::int64_t>(a.largest(static_cast<double>(m_level.sums.unusable)));
-  m_level.lambda = largest_scaled_eigenvalue<Scalar, Space>(space, a.own_rows(), a.product(), m_level.sums,
-                                                            a.reducer());
+  m_level.lambda = m_level.sums.is_dominant() ? m_level.sums.most : 0;
+  if (m_level.lambda > 0 || m_options.prolongator == AmgProlongator::unsmoothed) return;
+  m_level.lambda =
+      largest_scaled_eigenvalue<Scalar, Space>(space, a.own_rows(), a.product(), m_level.sums, a.reducer());
 }
 
 /// Collective. Aggregates, Q, and where the coarse rows are. \returns whether they are worth a level
@@ -199,13 +263,13 @@ bool LevelOverRanks<Scalar, Space>::find_coarser(const Space& space, const Distr
     if (m > most_vectors)
       throw InputError("amg: the near null space has " + std::to_string(m) + " vectors; there may be " +
                        std::to_string(most_vectors));
-    if (nodes.count() > 0)
-      kept = strong_couplings(space, m_level, m_options.strong_limit(m_is_system));
+    if (nodes.count() > 0) kept = strong_couplings(space, m_level, m_options.strong_limit(m_is_system));
   });
   const AggregatesOverRanks<Space> aggregates =
       aggregate_over_ranks<Scalar, Space>(space, a, nodes, kept.pattern);
   const double coarse = double(aggregates.num_global) * m;
-  if (aggregates.num_global == 0 || coarse > TransferTuning::least_coarsening * double(a.num_global_rows())) return false;
+  if (aggregates.num_global == 0 || coarse > TransferTuning::least_coarsening * double(a.num_global_rows()))
+    return false;
   const auto tentative =
       tentative_over_ranks<Scalar, Space>(space, a, *m_overlap, nodes, aggregates, vectors);
   m_own_coarse = rows_of_nodes<Space>(space, aggregates.own, m, m);
@@ -236,9 +300,10 @@ void LevelOverRanks<Scalar, Space>::take_q(const Space& space, const Distributed
     m_others = new_numbers<Space>(space, columns, m_own_coarse);
     transfer.q = q_of<Scalar, Space>(space, in_s, m_level.unknowns, entries);
     m_columns = allocate<Vector<int, Space>>(space, "prekond::amg::columns", columns.extent(0));
-    Kokkos::parallel_for("prekond::amg::own_columns_first", FlatPolicy<Space>(space, 0, columns.extent(0)),
-                         OwnColumnsFirst<Space>{columns, {m_own_coarse}, {m_others},
-                                                static_cast<int>(m_own_coarse.extent(0)), m_columns});
+    Kokkos::parallel_for(
+        "prekond::amg::own_columns_first", FlatPolicy<Space>(space, 0, columns.extent(0)),
+        OwnColumnsFirst<Space>{
+            columns, {m_own_coarse}, {m_others}, static_cast<int>(m_own_coarse.extent(0)), m_columns});
     space.fence("prekond::amg::take_q");
   });
   m_coarse_import = m_coarse_rows->make_import(space, m_others);
@@ -252,8 +317,8 @@ void LevelOverRanks<Scalar, Space>::take_q(const Space& space, const Distributed
   transfer.near_null_space = block(columns.extent(0));
   a.together([&] {
     Kokkos::parallel_for("prekond::amg::rows_by_number", FlatPolicy<Space>(space, 0, columns.extent(0)),
-                         RowsByNumber<Scalar, Space>{columns, {m_own_coarse}, {m_others}, x, remote,
-                                                     transfer.near_null_space});
+                         RowsByNumber<Scalar, Space>{
+                             columns, {m_own_coarse}, {m_others}, x, remote, transfer.near_null_space});
     if (m_level.num_rows() > 0)
       find_patterns(space, m_options, m_level, strong, membership<Space>(space, in_s));
     space.fence("prekond::amg::take_q");
@@ -280,6 +345,25 @@ void LevelOverRanks<Scalar, Space>::make_coarser(const Space& space, const Distr
     m_product = std::make_unique<CoarseProduct<Scalar, Space>>(space, a, *m_coarse_rows, m_others);
   m_product->multiply(space, a, *m_coarse_rows, p, m_r_parts[true], m_r_parts[false]);
   set_dead_unknowns<Scalar, Space>(space, m_product->rows(), m_coarse_near.vectors);
+  raise_coarse_diagonal(space, a);
+}
+
+/// Collective. See RaiseRounding: s_i = sum_k p_ki^2 |a_kk|.
+template <class Scalar, class Space>
+void LevelOverRanks<Scalar, Space>::raise_coarse_diagonal(const Space& space, const Distributed& a) {
+  const auto sizes = sizes_of_diagonal<Scalar, Space>(space, a.own_rows());
+  const auto sums = [&](bool own) {
+    const Matrix<Scalar, Space>& r = m_r_parts[own];
+    const auto result = allocate<MultiVector<Scalar, Space>>(space, "prekond::amg::sizes", r.num_rows, 1);
+    Kokkos::parallel_for("prekond::amg::sum_sizes", FlatPolicy<Space>(space, 0, r.num_rows),
+                         SumSizes<Scalar, Space>{r, sizes, result});
+    return result;
+  };
+  const MultiVector<Scalar, Space> mine = sums(true), others = sums(false);
+  m_coarse_import->start_reverse(space, others);
+  m_coarse_import->finish_reverse(space, mine);
+  raise_rounding<Scalar, Space>(space, m_product->rows(), column(mine, 0));
+  space.fence("prekond::amg::raise_rounding");  // the sizes go away
 }
 
 /// Collective. The matrices that applications read.
@@ -289,13 +373,15 @@ void LevelOverRanks<Scalar, Space>::store(const Space& space, const Distributed&
   Kokkos::deep_copy(space, count, Scalar(a.own_rows().nnz()));
   a.reducer().sum(space, count);
   Scalar nnz = 0;
-  Kokkos::deep_copy(space, Kokkos::View<Scalar, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(&nnz),
+  Kokkos::deep_copy(space,
+                    Kokkos::View<Scalar, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(&nnz),
                     Kokkos::subview(count, 0));
   space.fence("prekond::amg::entries");
   Storage storage = m_options.storage_of_level(is_host_space<Space>, static_cast<std::int64_t>(nnz));
   if (m_level.sums.most > largest_sum_in(storage)) {
-    report.notes.push_back("entries of a level over ranks are so much larger than their row's diagonal that the "
-                           "range of `storage` does not hold them; it is kept in full");
+    report.notes.push_back(
+        "entries of a level over ranks are so much larger than their row's diagonal that the "
+        "range of `storage` does not hold them; it is kept in full");
     storage = Storage::full;
   }
   a.together([&] {
@@ -319,9 +405,10 @@ void LevelOverRanks<Scalar, Space>::set_smoother(const Space& space, const Distr
   if (!m_smoother) {
     auto method = make_registered_method<Scalar, Space>(choice, "smoother");
     m_polynomial = dynamic_cast<PolynomialPreconditioner<Scalar, Space>*>(method.get());
-    m_smoother = m_polynomial
-                     ? std::make_unique<Over>(std::move(method))
-                     : std::make_unique<Over>(*configured_registered_method<Scalar, Space>(choice, "smoother"));
+    m_smoother =
+        m_polynomial
+            ? std::make_unique<Over>(std::move(method))
+            : std::make_unique<Over>(*configured_registered_method<Scalar, Space>(choice, "smoother"));
     const bool has_whole_nodes = a.largest(double(a.num_rows() % m_level.unknowns)) == 0;
     m_smoother->set_near_null_space({{}, has_whole_nodes ? m_level.unknowns : 1});
     m_smoother->symbolic(space, a);
@@ -385,8 +472,7 @@ void LevelOverRanks<Scalar, Space>::file(const Distributed& a, Report& report) c
   report.bytes += m_a.bytes() + m_p.bytes() + m_r.bytes() + own.bytes + m_level.transfer.q.bytes();
   report.numeric_flops += own.numeric_flops;
   const double sweeps = m_options.pre_sweeps + m_options.post_sweeps;
-  report.apply_flops +=
-      sweeps * (own.apply_flops + 2 * double(m_a.nnz())) + 4 * double(m_p.nnz());
+  report.apply_flops += sweeps * (own.apply_flops + 2 * double(m_a.nnz())) + 4 * double(m_p.nnz());
   report.notes.push_back(
       m_coarse_rows
           ? "on several ranks: a level of all " + std::to_string(a.num_global_rows()) +

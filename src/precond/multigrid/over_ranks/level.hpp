@@ -69,6 +69,7 @@ class LevelOverRanks {
   void take_q(const Space& space, const Distributed& a, const AggregatesOverRanks<Space>& aggregates,
               const MultiVector<Scalar, Space>& own, const StrongRows<Space>& strong);
   void make_coarser(const Space& space, const Distributed& a);
+  void raise_coarse_diagonal(const Space& space, const Distributed& a);
   void finish(const Space& space, const Distributed& a, Report& report);
   void store(const Space& space, const Distributed& a, Report& report);
   void set_smoother(const Space& space, const Distributed& a, Report& report);
@@ -83,8 +84,8 @@ class LevelOverRanks {
 
   AmgOptions m_options;
   bool m_is_system = false;
-  std::unique_ptr<distributed::Overlap<Scalar, Space>> m_overlap;  ///< S
-  Level<Scalar, Space> m_level;                                    ///< of A[S, S]
+  std::unique_ptr<distributed::Overlap<Scalar, Space>> m_overlap;       ///< S
+  Level<Scalar, Space> m_level;                                         ///< of A[S, S]
   std::shared_ptr<const VectorImport<Scalar, Space>> m_columns_import;  ///< of A's columns
 
   std::unique_ptr<const Distributed> m_coarse_rows;  ///< null: there is no coarser level

@@ -58,12 +58,13 @@ struct TakeWords {
   }
 };
 
-/// Collective. Words that the owners of the rows `numbers` have for them; of own rows, each rank gives `mine`,
-/// word k for row rows(k).
+/// Collective. Words that the owners of the rows `numbers` have for them; of own rows, each rank gives
+/// `mine`, word k for row rows(k).
 template <class Scalar, class Space>
 Vector<Word, Space> words_of_rows(const Space& space, const DistributedMatrix<Scalar, Space>& a,
                                   const VectorView<const Word, Space>& mine,
-                                  const VectorView<const int, Space>& rows, const NumbersView<Space>& numbers) {
+                                  const VectorView<const int, Space>& rows,
+                                  const NumbersView<Space>& numbers) {
   const auto import = a.make_import(space, numbers);
   constexpr int parts = WordParts<Scalar>::count;
   const auto block = [&](std::int64_t size) {
@@ -111,8 +112,7 @@ struct RowsOfNodes {
 
 template <class Space>
 Numbers<Space> rows_of_nodes(const Space& space, const Numbers<Space>& nodes, int unknowns, int rows) {
-  const auto numbers =
-      allocate<Numbers<Space>>(space, "prekond::amg::rows_of_nodes", nodes.extent(0) * rows);
+  const auto numbers = allocate<Numbers<Space>>(space, "prekond::amg::rows_of_nodes", nodes.extent(0) * rows);
   Kokkos::parallel_for("prekond::amg::rows_of_nodes", FlatPolicy<Space>(space, 0, numbers.extent(0)),
                        RowsOfNodes<Space>{nodes, unknowns, rows, numbers});
   return numbers;
@@ -124,9 +124,7 @@ struct IsNodeOf {
   VectorView<const int, Space> sources;
   int unknowns;
   bool own;
-  KOKKOS_FUNCTION bool operator()(std::int64_t node) const {
-    return (sources(node * unknowns) >= 0) == own;
-  }
+  KOKKOS_FUNCTION bool operator()(std::int64_t node) const { return (sources(node * unknowns) >= 0) == own; }
 };
 
 template <class Space>
@@ -137,7 +135,8 @@ struct NumberNodes {
   KOKKOS_FUNCTION void operator()(std::int64_t node) const { nodes(node) = rows(node * unknowns) / unknowns; }
 };
 
-/// Where the list's nodes have their first rows: the numbers, and of own ones the places among the rank's rows.
+/// Where the list's nodes have their first rows: the numbers, and of own ones the places among the rank's
+/// rows.
 template <class Space>
 struct FirstRows {
   VectorView<const int, Space> list, sources;
@@ -202,10 +201,10 @@ class RankNodes {
   }
 
   int unknowns;
-  Numbers<Space> numbers;        ///< of all nodes
-  Vector<int, Space> own;        ///< places of the rank's own
-  Vector<int, Space> own_rows;   ///< the rank's row that is the first of each of them
-  Vector<int, Space> others;     ///< places of the others
+  Numbers<Space> numbers;       ///< of all nodes
+  Vector<int, Space> own;       ///< places of the rank's own
+  Vector<int, Space> own_rows;  ///< the rank's row that is the first of each of them
+  Vector<int, Space> others;    ///< places of the others
 
  private:
   std::unique_ptr<const VectorImport<Scalar, Space>> m_import;  ///< of the first rows of `others`

@@ -9,6 +9,7 @@
 #include "precond/distributed/overlap.hpp"
 #include "sparse_product/transpose.hpp"
 
+#include "core/concurrent_words.hpp"
 #include "core/instantiate.hpp"
 
 namespace prekond::impl::amg {
@@ -65,7 +66,7 @@ template <class Space>
 struct MarkColumns {
   VectorView<const int, Space> col_idxs;
   VectorView<int, Space> used;
-  KOKKOS_FUNCTION void operator()(std::int64_t k) const { Kokkos::atomic_store(&used(col_idxs(k)), 1); }
+  KOKKOS_FUNCTION void operator()(std::int64_t k) const { raise_flag(used(col_idxs(k)), 1); }
 };
 
 template <class Space>
@@ -125,8 +126,8 @@ void multiply_into(const Space& space, const CsrView<Scalar, Space>& a, const Cs
   spgemm_values<Scalar, Space>(space, a, b, c);
 }
 
-/// Row r of the transpose of the matrix that sums rows: one entry, where the r-th of the own rows, and then of
-/// those given, is added to.
+/// Row r of the transpose of the matrix that sums rows: one entry, where the r-th of the own rows, and then
+/// of those given, is added to.
 template <class Scalar, class Space>
 struct SumOfRows {
   VectorView<const int, Space> given;
@@ -143,8 +144,8 @@ struct SumOfRows {
 }  // namespace
 
 template <class Scalar, class Space>
-Matrix<Scalar, Space> part_of_columns(const Space& space, const CsrView<Scalar, Space>& a, std::int64_t num_own,
-                                      bool own) {
+Matrix<Scalar, Space> part_of_columns(const Space& space, const CsrView<Scalar, Space>& a,
+                                      std::int64_t num_own, bool own) {
   const auto columns = allocate<Vector<int, Space>>(space, "prekond::amg::columns", a.num_cols);
   Kokkos::parallel_for("prekond::amg::number_columns", FlatPolicy<Space>(space, 0, a.num_cols),
                        NumberPart<Space>{static_cast<int>(num_own), own, columns});
@@ -155,8 +156,8 @@ Matrix<Scalar, Space> part_of_columns(const Space& space, const CsrView<Scalar, 
 }
 
 template <class Scalar, class Space>
-CoarseProduct<Scalar, Space>::CoarseProduct(const Space& space, const Distributed& a, const Distributed& coarse,
-                                            const Numbers<Space>& remote)
+CoarseProduct<Scalar, Space>::CoarseProduct(const Space& space, const Distributed& a,
+                                            const Distributed& coarse, const Numbers<Space>& remote)
     : m_remote(remote) {
   m_own = allocate<Numbers<Space>>(space, "prekond::amg::coarse_numbers", coarse.num_rows());
   Kokkos::deep_copy(
@@ -169,8 +170,9 @@ CoarseProduct<Scalar, Space>::CoarseProduct(const Space& space, const Distribute
 }
 
 template <class Scalar, class Space>
-void CoarseProduct<Scalar, Space>::multiply(const Space& space, const Distributed& a, const Distributed& coarse,
-                                            const CsrView<Scalar, Space>& p, const Matrix<Scalar, Space>& own_r,
+void CoarseProduct<Scalar, Space>::multiply(const Space& space, const Distributed& a,
+                                            const Distributed& coarse, const CsrView<Scalar, Space>& p,
+                                            const Matrix<Scalar, Space>& own_r,
                                             const Matrix<Scalar, Space>& remote_r) {
   const auto fetched = m_rows_of_p->fetch(space, {p, together<Space>(space, m_own, m_remote)});
   a.together([&] {
@@ -180,13 +182,12 @@ void CoarseProduct<Scalar, Space>::multiply(const Space& space, const Distribute
     space.fence("prekond::amg::coarse_product");
     m_times_p.values = {};
   });
-  const auto given =
-      m_contributions->give(space, {m_remote_part, together<Space>(space, m_own, m_columns)});
+  const auto given = m_contributions->give(space, {m_remote_part, together<Space>(space, m_own, m_columns)});
   a.together([&] { add_given(space, given); });
   m_own_part.values = m_remote_part.values = {};
   if (!m_matrix)
-    m_matrix = std::make_unique<distributed::RowsOfRanks<Scalar, Space>>(space, coarse, m_rows,
-                                                                         m_coarse_remote);
+    m_matrix =
+        std::make_unique<distributed::RowsOfRanks<Scalar, Space>>(space, coarse, m_rows, m_coarse_remote);
 }
 
 /// A P, with a row of P for each of the rank's columns of A.
@@ -228,9 +229,9 @@ void CoarseProduct<Scalar, Space>::add_given(const Space& space, const GivenRows
   space.fence("prekond::amg::coarse_product");  // the contributions go away
 }
 
-#define PREKOND_AMG_PRODUCTS(Scalar, Space)                                                                   \
+#define PREKOND_AMG_PRODUCTS(Scalar, Space)                                                                 \
   template Matrix<Scalar, Space> part_of_columns(const Space&, const CsrView<Scalar, Space>&, std::int64_t, \
-                                                 bool);                                                       \
+                                                 bool);                                                     \
   template class CoarseProduct<Scalar, Space>;
 PREKOND_INSTANTIATE(PREKOND_AMG_PRODUCTS)
 

@@ -18,11 +18,11 @@ using distributed::Numbers;
 
 /// The columns of a rank's own, the first `num_own`, or the others, counted from 0. Fences.
 template <class Scalar, class Space>
-Matrix<Scalar, Space> part_of_columns(const Space& space, const CsrView<Scalar, Space>& a, std::int64_t num_own,
-                                      bool own);
+Matrix<Scalar, Space> part_of_columns(const Space& space, const CsrView<Scalar, Space>& a,
+                                      std::int64_t num_own, bool own);
 
-/// A matrix in own columns and those of other ranks, [D O], or the transpose of one, [D; O], as it is applied:
-/// D in any format and precision, O in full.
+/// A matrix in own columns and those of other ranks, [D O], or the transpose of one, [D; O], as it is
+/// applied: D in any format and precision, O in full.
 template <class Scalar, class Space>
 class SplitMatrix {
  public:
@@ -84,8 +84,8 @@ class CoarseProduct {
  public:
   using Distributed = DistributedMatrix<Scalar, Space>;
 
-  /// Collective. P has the rank's rows of A, in columns of the rank's own coarse rows (those of `coarse`) and,
-  /// after them, `remote`, ascending.
+  /// Collective. P has the rank's rows of A, in columns of the rank's own coarse rows (those of `coarse`)
+  /// and, after them, `remote`, ascending.
   CoarseProduct(const Space& space, const Distributed& a, const Distributed& coarse,
                 const Numbers<Space>& remote);
 

@@ -57,7 +57,8 @@ struct PartOfMembers {
   }
 };
 
-/// Of members that other ranks gave: given row r belongs to the aggregate with its root in own row own(r).
+/// The same for members that other ranks gave: given row r belongs to the aggregate with its root in own row
+/// own(r).
 template <class Space>
 struct PartOfGiven {
   VectorView<const int, Space> own;
@@ -158,12 +159,19 @@ Members<Space> find_members(const Space& space, const DistributedMatrix<Scalar, 
     });
     result.nodes = united<Space>(space, mine, new_numbers<Space>(space, given.rows.col_idxs, {}));
     result.part = allocate<Vector<int, Space>>(space, "prekond::amg::part", result.nodes.extent(0));
-    Kokkos::parallel_for("prekond::amg::part_of_members", own,
-                         PartOfMembers<Space>{nodes.numbers, nodes.own, aggregates.root, {aggregates.roots},
-                                              {result.nodes}, result.part});
+    Kokkos::parallel_for(
+        "prekond::amg::part_of_members", own,
+        PartOfMembers<Space>{
+            nodes.numbers, nodes.own, aggregates.root, {aggregates.roots}, {result.nodes}, result.part});
     Kokkos::parallel_for("prekond::amg::part_of_given", FlatPolicy<Space>(space, 0, given.rows.num_rows),
-                         PartOfGiven<Space>{given.own, given.rows.row_ptrs, given.rows.col_idxs, numbers,
-                                            nodes.unknowns, {aggregates.roots}, {result.nodes}, result.part});
+                         PartOfGiven<Space>{given.own,
+                                            given.rows.row_ptrs,
+                                            given.rows.col_idxs,
+                                            numbers,
+                                            nodes.unknowns,
+                                            {aggregates.roots},
+                                            {result.nodes},
+                                            result.part});
     space.fence("prekond::amg::members");  // what was given goes away
   });
   return result;
@@ -188,7 +196,8 @@ TentativeOverRanks<Scalar, Space> tentative_over_ranks(
   Numbers<Space> numbers;
   a.together([&] {
     const auto places = places_of<Space>(space, rows, overlap.numbers());
-    Kokkos::parallel_for("prekond::amg::own_row_of", all, OwnRowOf<Space>{places, overlap.sources(), own_row});
+    Kokkos::parallel_for("prekond::amg::own_row_of", all,
+                         OwnRowOf<Space>{places, overlap.sources(), own_row});
     imported = list_rows(space, "prekond::amg::imported", num_rows, IsImported<Space>{own_row});
     numbers = listed<std::int64_t, Space>(space, imported, rows);
     space.fence("prekond::amg::member_rows");  // the places go away
@@ -223,11 +232,11 @@ TentativeOverRanks<Scalar, Space> tentative_over_ranks(
   return result;
 }
 
-#define PREKOND_AMG_TENTATIVE_OVER_RANKS(Scalar, Space)                                          \
-  template TentativeOverRanks<Scalar, Space> tentative_over_ranks<Scalar, Space>(                \
-      const Space&, const DistributedMatrix<Scalar, Space>&,                                     \
-      const distributed::Overlap<Scalar, Space>&, const RankNodes<Scalar, Space>&,               \
-      const AggregatesOverRanks<Space>&, const MultiVectorView<const Scalar, Space>&);
+#define PREKOND_AMG_TENTATIVE_OVER_RANKS(Scalar, Space)                                                  \
+  template TentativeOverRanks<Scalar, Space> tentative_over_ranks<Scalar, Space>(                        \
+      const Space&, const DistributedMatrix<Scalar, Space>&, const distributed::Overlap<Scalar, Space>&, \
+      const RankNodes<Scalar, Space>&, const AggregatesOverRanks<Space>&,                                \
+      const MultiVectorView<const Scalar, Space>&);
 PREKOND_INSTANTIATE(PREKOND_AMG_TENTATIVE_OVER_RANKS)
 
 }  // namespace prekond::impl::amg
