@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "precond/multigrid/tentative.hpp"
 
+#include <prekond/core/impl/row_numbers.hpp>
 #include <prekond/matrix/csr_graph.hpp>
 #include "core/lane_group.hpp"
 
@@ -150,13 +151,16 @@ Tentative<Scalar, Space> tentative_prolongator(
 }
 
 template <class Scalar, class Space>
-MultiVector<Scalar, Space> constant_vectors(const Space& space, std::int64_t num_rows, int unknowns) {
+MultiVector<Scalar, Space> constant_vectors(const Space& space, std::int64_t num_rows, int unknowns,
+                                            const Vector<const std::int64_t, Space>& numbers) {
   const auto result = allocate<MultiVector<Scalar, Space>>(space, "prekond::amg::near_null_space",
                                                            static_cast<std::size_t>(num_rows), unknowns);
+  const RowNumbers<Space> number{num_rows, 0, numbers};
   Kokkos::parallel_for(
       "prekond::amg::constant_vectors", Rows<Space>(space, 0, num_rows), KOKKOS_LAMBDA(std::int64_t i) {
-        for (int c = 0; c < unknowns; ++c) result(i, c) = i % unknowns == c ? Scalar(1) : Scalar(0);
+        for (int c = 0; c < unknowns; ++c) result(i, c) = number(i) % unknowns == c ? Scalar(1) : Scalar(0);
       });
+  if (numbers.extent(0) > 0) space.fence("prekond::amg::constant_vectors");  // the numbers go away
   return result;
 }
 
@@ -164,7 +168,8 @@ MultiVector<Scalar, Space> constant_vectors(const Space& space, std::int64_t num
   template Tentative<Scalar, Space> tentative_prolongator<Scalar, Space>(      \
       const Space&, const Aggregates<Space>&, const CsrGraphView<Space>&, int, \
       const MultiVectorView<const Scalar, Space>&);                            \
-  template MultiVector<Scalar, Space> constant_vectors<Scalar, Space>(const Space&, std::int64_t, int);
+  template MultiVector<Scalar, Space> constant_vectors<Scalar, Space>(         \
+      const Space&, std::int64_t, int, const Vector<const std::int64_t, Space>&);
 PREKOND_INSTANTIATE(PREKOND_AMG_TENTATIVE)
 
 }  // namespace prekond::impl::amg

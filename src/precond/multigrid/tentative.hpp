@@ -32,8 +32,10 @@ Tentative<Scalar, Space> tentative_prolongator(
     const std::type_identity_t<CsrGraphView<Space>>& membership, int unknowns,
     const std::type_identity_t<MultiVectorView<const Scalar, Space>>& near_null_space);
 
-/// B(i, c) = 1 where row i is unknown c of its node: the constants.
+/// B(i, c) = 1 where row i is unknown c of its node: the constants. `numbers`: of the rows, over ranks.
+/// Fences with them.
 template <class Scalar, class Space>
-MultiVector<Scalar, Space> constant_vectors(const Space& space, std::int64_t num_rows, int unknowns);
+MultiVector<Scalar, Space> constant_vectors(const Space& space, std::int64_t num_rows, int unknowns,
+                                            const Vector<const std::int64_t, Space>& numbers = {});
 
 }  // namespace prekond::impl::amg

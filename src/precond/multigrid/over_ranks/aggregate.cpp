@@ -40,10 +40,12 @@ struct CountFrom {
 };
 
 template <class Space>
-struct CountUp {
-  VectorView<int, Space> list;
-  KOKKOS_FUNCTION void operator()(std::int64_t k) const { list(k) = static_cast<int>(k); }
-};
+Numbers<Space> consecutive(const Space& space, std::int64_t begin, std::int64_t end) {
+  const auto numbers = allocate<Numbers<Space>>(space, "prekond::amg::consecutive", end - begin);
+  Kokkos::parallel_for("prekond::amg::consecutive", FlatPolicy<Space>(space, 0, end - begin),
+                       CountFrom<Space>{begin, numbers});
+  return numbers;
+}
 
 /// Collective. Do the ranks' own nodes ascend from rank to rank, without gaps?
 template <class Scalar, class Space>
@@ -169,142 +171,6 @@ int find_in_order(const Space& space, const DistributedMatrix<Scalar, Space>& a,
   }
 }
 
-// Where ranks do not ascend, the set is found for nodes that are distributed anew, in blocks of their
-// numbers.
-
-/// The place in the graph of the node that has its first row in row rows(k).
-template <class Space>
-struct NodeOfRow {
-  VectorView<const int, Space> own, own_rows;
-  VectorView<int, Space> nodes;
-  KOKKOS_FUNCTION void operator()(std::int64_t k) const { nodes(own_rows(k)) = own(k); }
-};
-
-/// Of a block's node the rank's row, or ~k for entry k of the list of other ranks' ones.
-template <class Space>
-struct SourceOfNode {
-  NumbersView<Space> block;
-  distributed::FindNumber<Space> own, others;
-  VectorView<const int, Space> own_rows;
-  VectorView<int, Space> sources;
-  KOKKOS_FUNCTION void operator()(std::int64_t k) const {
-    const int place = own(block(k));
-    sources(k) = place >= 0 ? own_rows(place) : ~others(block(k));
-  }
-};
-
-/// Columns by their numbers: those of the block, and the others after them.
-template <class Space>
-struct ColumnOfNode {
-  NumbersView<Space> numbers;
-  distributed::FindNumber<Space> block, others;
-  int num_own;
-  VectorView<int, Space> columns;
-  KOKKOS_FUNCTION void operator()(std::int64_t k) const {
-    const int place = block(numbers(k));
-    columns(k) = place >= 0 ? place : num_own + others(numbers(k));
-  }
-};
-
-/// The words of own nodes from those of the rank's block and, of other ones, of other ranks' blocks.
-template <class Space>
-struct WordFromBlock {
-  NumbersView<Space> numbers;
-  distributed::FindNumber<Space> block, others;
-  VectorView<const int, Space> own;
-  VectorView<const Word, Space> of_block, of_others;
-  VectorView<Word, Space> words;
-  KOKKOS_FUNCTION void operator()(std::int64_t k) const {
-    const int place = block(numbers(k));
-    words(own(k)) = place >= 0 ? of_block(place) : of_others(others(numbers(k)));
-  }
-};
-
-template <class Space>
-Numbers<Space> consecutive(const Space& space, std::int64_t begin, std::int64_t end) {
-  const auto numbers = allocate<Numbers<Space>>(space, "prekond::amg::consecutive", end - begin);
-  Kokkos::parallel_for("prekond::amg::consecutive", FlatPolicy<Space>(space, 0, end - begin),
-                       CountFrom<Space>{begin, numbers});
-  return numbers;
-}
-
-/// The graph's rows of own nodes, in the rows of A that are their first ones; other rows are empty.
-template <class Scalar, class Space>
-CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> rows_of_graph(
-    const Space& space, const RankNodes<Scalar, Space>& nodes, const CsrGraphView<Space>& graph,
-    std::int64_t num_rows) {
-  const std::int64_t n = graph.num_rows;
-  const auto row_ptrs = allocate<Vector<std::size_t, Space>>(space, "prekond::amg::row_ptrs", n + 2);
-  Kokkos::deep_copy(space, row_ptrs, static_cast<std::size_t>(graph.nnz()));
-  if (n > 0)
-    Kokkos::deep_copy(space, Kokkos::subview(row_ptrs, std::make_pair(std::int64_t(0), n + 1)),
-                      graph.row_ptrs);
-  const auto values = allocate_zero<Vector<Scalar, Space>>(space, "prekond::amg::no_values", graph.nnz());
-  const auto list = allocate<Vector<int, Space>>(space, "prekond::amg::node_of_row", num_rows);
-  Kokkos::deep_copy(space, list, static_cast<int>(n));  // an empty row
-  Kokkos::parallel_for("prekond::amg::node_of_row", FlatPolicy<Space>(space, 0, nodes.own.extent(0)),
-                       NodeOfRow<Space>{nodes.own, nodes.own_rows, list});
-  const auto columns = allocate<Vector<int, Space>>(space, "prekond::amg::same_columns", n);
-  Kokkos::parallel_for("prekond::amg::same_columns", FlatPolicy<Space>(space, 0, n), CountUp<Space>{columns});
-  const CsrView<Scalar, Space> all(n + 1, n, row_ptrs, graph.col_idxs, values);
-  const auto rows =
-      select_entries<Scalar, Space>(space, "prekond::amg::rows_of_graph", all, num_rows, list, columns, n);
-  space.fence("prekond::amg::rows_of_graph");  // the lists go away
-  return rows;
-}
-
-/// Collective.
-template <class Scalar, class Space>
-int find_in_blocks(const Space& space, const DistributedMatrix<Scalar, Space>& a,
-                   const RankNodes<Scalar, Space>& nodes, const CsrGraphView<Space>& graph,
-                   const Vector<Word, Space>& words) {
-  const std::int64_t rank = a.sum_before(1);
-  const RowPartition blocks{a.num_global_rows() / nodes.unknowns,
-                            static_cast<int>(a.largest(static_cast<double>(rank))) + 1};
-  const auto block =
-      consecutive<Space>(space, blocks.begin(static_cast<int>(rank)), blocks.end(static_cast<int>(rank)));
-  const auto num_own = static_cast<std::int64_t>(block.extent(0));
-  const auto own = listed<std::int64_t, Space>(space, nodes.own, nodes.numbers);
-  const auto foreign = new_numbers<Space>(space, block, own), away = new_numbers<Space>(space, own, block);
-  const auto rows = rows_of_graph<Scalar, Space>(space, nodes, graph, a.num_rows());
-  const auto fetched = a.make_row_exchange(space, rows_of_nodes<Space>(space, foreign, nodes.unknowns, 1))
-                           ->fetch(space, {rows, nodes.numbers});
-  const auto near = new_numbers<Space>(space, nodes.numbers, block);
-  const auto others = distributed::united<Space>(
-      space, near, new_numbers<Space>(space, new_numbers<Space>(space, fetched.col_idxs, block), near));
-  const auto columns_of = [&](const NumbersView<Space>& numbers) {
-    const auto columns = allocate<Vector<int, Space>>(space, "prekond::amg::columns", numbers.extent(0));
-    Kokkos::parallel_for("prekond::amg::column_of_node", FlatPolicy<Space>(space, 0, numbers.extent(0)),
-                         ColumnOfNode<Space>{numbers, {block}, {others}, static_cast<int>(num_own), columns});
-    return columns;
-  };
-  const auto sources = allocate<Vector<int, Space>>(space, "prekond::amg::sources", num_own);
-  Kokkos::parallel_for("prekond::amg::source_of_node", FlatPolicy<Space>(space, 0, num_own),
-                       SourceOfNode<Space>{block, {own}, {foreign}, nodes.own_rows, sources});
-  const auto identity = [&](std::int64_t size) {
-    const auto list = allocate<Vector<int, Space>>(space, "prekond::amg::identity", size);
-    Kokkos::parallel_for("prekond::amg::identity", FlatPolicy<Space>(space, 0, size), CountUp<Space>{list});
-    return list;
-  };
-  const auto anew = a.with_rows(space, block);
-  const distributed::RowsOfRanks<Scalar, Space> all(
-      space, *anew,
-      distributed::rows_at_places<Scalar, Space>(
-          space, sources, rows, columns_of(nodes.numbers), identity(fetched.num_rows), fetched,
-          columns_of(fetched.col_idxs), num_own + static_cast<std::int64_t>(others.extent(0))),
-      others);
-  const distributed::Overlap<Scalar, Space> overlap(space, all, RowReach{.levels = 1}, 1);
-  const RankNodes<Scalar, Space> of_block(space, all, overlap, 1);
-  const auto found = allocate<Vector<Word, Space>>(space, "prekond::amg::words", of_block.count());
-  const int rounds = find_in_order<Scalar, Space>(space, all, of_block, overlap.matrix(), found);
-  const auto mine = listed<Word, Space>(space, of_block.own, found);
-  const auto of_others = words_of_rows<Scalar, Space>(space, *anew, mine, identity(num_own), away);
-  Kokkos::parallel_for("prekond::amg::word_from_block", FlatPolicy<Space>(space, 0, own.extent(0)),
-                       WordFromBlock<Space>{own, {block}, {away}, nodes.own, mine, of_others, words});
-  space.fence("prekond::amg::find_in_blocks");  // the blocks go away
-  return rounds;
-}
-
 // ------------------------------------------------------------------------------------------- aggregates
 
 KOKKOS_FUNCTION inline Word root_word(std::int64_t size, std::int64_t root) {
@@ -379,19 +245,17 @@ struct RootOfPart {
   }
 };
 
-template <class Space>
-Numbers<Space> minus_one(const Space& space) {
-  const auto list = allocate<Numbers<Space>>(space, "prekond::amg::minus_one", 1);
-  Kokkos::deep_copy(space, list, -1);
-  return list;
-}
-
 /// The root of the aggregate of each own node: both phases of `aggregate`.
 template <class Scalar, class Space>
 Numbers<Space> find_roots(const Space& space, const DistributedMatrix<Scalar, Space>& a,
                           const RankNodes<Scalar, Space>& nodes, const CsrGraphView<Space>& graph,
-                          const Vector<Word, Space>& words) {
+                          int& rounds) {
   const std::int64_t n = nodes.count();
+  const auto words = allocate<Vector<Word, Space>>(space, "prekond::amg::words", n);
+  if constexpr (is_host_space<Space>)
+    rounds = find_in_order<Scalar, Space>(space, a, nodes, graph, words);
+  else
+    rounds = find_by_rounds<Scalar, Space>(space, a, nodes, graph, words);
   const FlatPolicy<Space> own(space, 0, nodes.own.extent(0)), all(space, 0, n);
   const auto roots = allocate<Vector<Word, Space>>(space, "prekond::amg::roots", n);
   Kokkos::parallel_for("prekond::amg::find_roots", own,
@@ -427,125 +291,150 @@ struct IsOwnRoot {
   KOKKOS_FUNCTION bool operator()(std::int64_t k) const { return root(k) == numbers(own(k)); }
 };
 
-template <class Scalar, class Space>
-struct MarkRoots {
-  VectorView<const int, Space> rows;
-  VectorView<Scalar, Space> marks;
-  KOKKOS_FUNCTION void operator()(std::int64_t k) const { marks(rows(k)) = Scalar(1); }
-};
-
-/// The number of marks before each one, as a word's first part: a number of 31 bits that float has not room
-/// for.
-template <class Scalar, class Space>
-struct CountMarks {
-  using value_type = std::int64_t;
-  VectorView<Scalar, Space> marks;
-  KOKKOS_FUNCTION void operator()(std::int64_t i, std::int64_t& count, bool final) const {
-    const bool is_marked = marks(i) != Scalar(0);
-    if (final) marks(i) = WordParts<Scalar>::part(static_cast<Word>(count), 0);
-    count += is_marked;
-  }
-};
-
-template <class Scalar, class Space>
-struct TakeCounts {
-  VectorView<const Scalar, Space> counts;
-  VectorView<const int, Space> rows;
-  VectorView<std::int64_t, Space> numbers;
-  KOKKOS_FUNCTION void operator()(std::int64_t k) const {
-    using Bits = typename WordParts<Scalar>::Bits;
-    numbers(k) = static_cast<std::int64_t>(Kokkos::bit_cast<Bits>(counts(rows(k))));
-  }
-};
-
-/// Collective. Numbers of the ranks' roots, which are in the rows `rows`, in the order of these rows'
-/// numbers: rank 0 counts those of all rows.
-template <class Scalar, class Space>
-void number_by_first_rank(const Space& space, const DistributedMatrix<Scalar, Space>& a,
-                          const Vector<int, Space>& rows, const Numbers<Space>& numbers) {
-  const bool is_first = a.sum_before(1) == 0;
-  const auto marks = allocate_zero<Vector<Scalar, Space>>(space, "prekond::amg::marks", a.num_rows());
-  const auto whole =
-      allocate<Vector<Scalar, Space>>(space, "prekond::amg::marks", is_first ? a.num_global_rows() : 0);
-  const FlatPolicy<Space> mine(space, 0, rows.extent(0));
-  Kokkos::parallel_for("prekond::amg::mark_roots", mine, MarkRoots<Scalar, Space>{rows, marks});
-  a.gather(space, marks, whole);
-  if (is_first)
-    Kokkos::parallel_scan("prekond::amg::count_marks", FlatPolicy<Space>(space, 0, a.num_global_rows()),
-                          CountMarks<Scalar, Space>{whole});
-  a.scatter(space, whole, marks);
-  Kokkos::parallel_for("prekond::amg::take_counts", mine, TakeCounts<Scalar, Space>{marks, rows, numbers});
-  space.fence("prekond::amg::number_roots");  // the marks go away
-}
-
-/// words(to(k)) or words(k) = numbers(k) as words; and the numbers of words.
-template <class Space>
-struct NumbersToWords {
-  NumbersView<Space> numbers;
-  VectorView<Word, Space> words;
-  KOKKOS_FUNCTION void operator()(std::int64_t k) const { words(k) = static_cast<Word>(numbers(k)); }
-};
-template <class Space>
-struct WordsToNumbers {
-  VectorView<const Word, Space> words;
-  VectorView<std::int64_t, Space> numbers;
-  KOKKOS_FUNCTION void operator()(std::int64_t k) const { numbers(k) = static_cast<std::int64_t>(words(k)); }
-};
-
-/// The number of each own node's aggregate, as its word.
+/// The number of each own node's aggregate.
 template <class Space>
 struct NumberOfAggregate {
   VectorView<const int, Space> own;
   NumbersView<Space> root;
   distributed::FindNumber<Space> own_roots, other_roots;
-  NumbersView<Space> own_numbers;
-  VectorView<const Word, Space> other_numbers;
-  VectorView<Word, Space> words;
+  NumbersView<Space> own_numbers, other_numbers;
+  VectorView<std::int64_t, Space> part;
   KOKKOS_FUNCTION void operator()(std::int64_t k) const {
     const int place = own_roots(root(k));
-    words(own(k)) = root(k) < 0  ? nobody
-                    : place >= 0 ? static_cast<Word>(own_numbers(place))
-                                 : other_numbers(other_roots(root(k)));
+    part(own(k)) = root(k) < 0 ? -1 : place >= 0 ? own_numbers(place) : other_numbers(other_roots(root(k)));
   }
 };
 
-/// Numbers the aggregates.
+/// Numbers the aggregates of ranks that ascend.
 template <class Scalar, class Space>
 void number_aggregates(const Space& space, const DistributedMatrix<Scalar, Space>& a,
-                       const RankNodes<Scalar, Space>& nodes, bool ascends,
+                       const RankNodes<Scalar, Space>& nodes, const Vector<int, Space>& places,
                        AggregatesOverRanks<Space>& result) {
-  const auto places =
-      list_rows(space, "prekond::amg::own_roots", static_cast<std::int64_t>(nodes.own.extent(0)),
-                IsOwnRoot<Space>{nodes.numbers, nodes.own, result.root});
   const auto count = static_cast<std::int64_t>(places.extent(0));
-  const FlatPolicy<Space> roots(space, 0, count);
-  result.roots =
-      listed<std::int64_t, Space>(space, listed<int, Space>(space, places, nodes.own), nodes.numbers);
-  const auto rows = listed<int, Space>(space, places, nodes.own_rows);
-  result.own = allocate<Numbers<Space>>(space, "prekond::amg::aggregates", count);
   const std::int64_t before = a.sum_before(count);
-  result.num_global = static_cast<std::int64_t>(a.largest(static_cast<double>(before + count)));
-  if (ascends)
-    Kokkos::parallel_for("prekond::amg::count_from", roots, CountFrom<Space>{before, result.own});
-  else
-    number_by_first_rank<Scalar, Space>(space, a, rows, result.own);
-
-  const auto words = allocate<Vector<Word, Space>>(space, "prekond::amg::words", count);
-  Kokkos::parallel_for("prekond::amg::numbers_to_words", roots, NumbersToWords<Space>{result.own, words});
-  result.other_roots = distributed::new_numbers<Space>(
-      space, result.root, distributed::united<Space>(space, minus_one(space), result.roots));
-  const auto of_others = words_of_rows<Scalar, Space>(
-      space, a, words, rows, rows_of_nodes<Space>(space, result.other_roots, nodes.unknowns, 1));
-  const auto parts = allocate<Vector<Word, Space>>(space, "prekond::amg::parts", nodes.count());
+  result.own = consecutive<Space>(space, before, before + count);
+  const auto of_others = words_of_rows<std::int64_t, Scalar, Space>(
+      space, a, result.own, listed<int, Space>(space, places, nodes.own_rows),
+      rows_of_nodes<Space>(space, result.other_roots, nodes.unknowns, 1));
   Kokkos::parallel_for(
       "prekond::amg::number_of_aggregate", FlatPolicy<Space>(space, 0, nodes.own.extent(0)),
       NumberOfAggregate<Space>{
-          nodes.own, result.root, {result.roots}, {result.other_roots}, result.own, of_others, parts});
-  nodes.exchange(space, parts);
-  result.part = allocate<Numbers<Space>>(space, "prekond::amg::part", nodes.count());
-  Kokkos::parallel_for("prekond::amg::words_to_numbers", FlatPolicy<Space>(space, 0, nodes.count()),
-                       WordsToNumbers<Space>{parts, result.part});
-  space.fence("prekond::amg::number_aggregates");  // the words go away
+          nodes.own, result.root, {result.roots}, {result.other_roots}, result.own, of_others, result.part});
+  space.fence("prekond::amg::number_aggregates");  // the others' numbers go away
+}
+
+// Where ranks do not ascend, the set is found for nodes that are distributed anew, in blocks of their
+// numbers.
+
+/// The place in the graph of the node that has its first row in row rows(k).
+template <class Space>
+struct NodeOfRow {
+  VectorView<const int, Space> own, own_rows;
+  VectorView<int, Space> nodes;
+  KOKKOS_FUNCTION void operator()(std::int64_t k) const { nodes(own_rows(k)) = own(k); }
+};
+
+/// The source of a block's node: the rank's row, or ~k for entry k of the list of other ranks' ones.
+template <class Space>
+struct SourceOfNode {
+  NumbersView<Space> block;
+  distributed::FindNumber<Space> own, others;
+  VectorView<const int, Space> own_rows;
+  VectorView<int, Space> sources;
+  KOKKOS_FUNCTION void operator()(std::int64_t k) const {
+    const int place = own(block(k));
+    sources(k) = place >= 0 ? own_rows(place) : ~others(block(k));
+  }
+};
+
+/// to(own(k)), or to(k), is what the rank has for its block, or what another one has for its own.
+template <class Space>
+struct TakeFromBlock {
+  NumbersView<Space> numbers;
+  distributed::FindNumber<Space> block, others;
+  VectorView<const int, Space> own;
+  NumbersView<Space> of_block, of_others;
+  VectorView<std::int64_t, Space> to;
+  KOKKOS_FUNCTION void operator()(std::int64_t k) const {
+    const int place = block(numbers(k));
+    to(own.extent(0) > 0 ? own(k) : k) = place >= 0 ? of_block(place) : of_others(others(numbers(k)));
+  }
+};
+
+/// The graph's rows of own nodes, in the rows of A that are their first ones; other rows are empty.
+template <class Scalar, class Space>
+CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> rows_of_graph(
+    const Space& space, const RankNodes<Scalar, Space>& nodes, const CsrGraphView<Space>& graph,
+    std::int64_t num_rows) {
+  const std::int64_t n = graph.num_rows;
+  const auto row_ptrs = allocate<Vector<std::size_t, Space>>(space, "prekond::amg::row_ptrs", n + 2);
+  Kokkos::deep_copy(space, row_ptrs, static_cast<std::size_t>(graph.nnz()));
+  if (n > 0)
+    Kokkos::deep_copy(space, Kokkos::subview(row_ptrs, std::make_pair(std::int64_t(0), n + 1)),
+                      graph.row_ptrs);
+  const auto values = allocate_zero<Vector<Scalar, Space>>(space, "prekond::amg::no_values", graph.nnz());
+  const auto list = allocate<Vector<int, Space>>(space, "prekond::amg::node_of_row", num_rows);
+  Kokkos::deep_copy(space, list, static_cast<int>(n));  // an empty row
+  Kokkos::parallel_for("prekond::amg::node_of_row", FlatPolicy<Space>(space, 0, nodes.own.extent(0)),
+                       NodeOfRow<Space>{nodes.own, nodes.own_rows, list});
+  const CsrView<Scalar, Space> all(n + 1, n, row_ptrs, graph.col_idxs, values);
+  const auto rows = select_entries<Scalar, Space>(space, "prekond::amg::rows_of_graph", all, num_rows, list,
+                                                  own_then_others<Space>(space, n, 0), n);
+  space.fence("prekond::amg::rows_of_graph");  // the lists go away
+  return rows;
+}
+
+/// Collective. The numbers of the own nodes' aggregates, and of their roots.
+template <class Scalar, class Space>
+void find_in_blocks(const Space& space, const DistributedMatrix<Scalar, Space>& a,
+                    const RankNodes<Scalar, Space>& nodes, const CsrGraphView<Space>& graph,
+                    AggregatesOverRanks<Space>& result) {
+  const std::int64_t rank = a.sum_before(1);
+  const RowPartition blocks{a.num_global_rows() / nodes.unknowns,
+                            static_cast<int>(a.largest(static_cast<double>(rank))) + 1};
+  const auto block =
+      consecutive<Space>(space, blocks.begin(static_cast<int>(rank)), blocks.end(static_cast<int>(rank)));
+  const auto num_own = static_cast<std::int64_t>(block.extent(0));
+  const auto own = listed<std::int64_t, Space>(space, nodes.own, nodes.numbers);
+  const auto foreign = new_numbers<Space>(space, block, own), away = new_numbers<Space>(space, own, block);
+  const auto rows = rows_of_graph<Scalar, Space>(space, nodes, graph, a.num_rows());
+  const auto fetched = a.make_row_exchange(space, rows_of_nodes<Space>(space, foreign, nodes.unknowns, 1))
+                           ->fetch(space, {rows, nodes.numbers});
+  const auto near = new_numbers<Space>(space, nodes.numbers, block);
+  const auto others = distributed::united<Space>(
+      space, near, new_numbers<Space>(space, new_numbers<Space>(space, fetched.col_idxs, block), near));
+  const auto sources = allocate<Vector<int, Space>>(space, "prekond::amg::sources", num_own);
+  Kokkos::parallel_for("prekond::amg::source_of_node", FlatPolicy<Space>(space, 0, num_own),
+                       SourceOfNode<Space>{block, {own}, {foreign}, nodes.own_rows, sources});
+  const auto anew = a.with_rows(space, block);
+  const distributed::RowsOfRanks<Scalar, Space> all(
+      space, *anew,
+      distributed::rows_at_places<Scalar, Space>(
+          space, sources, rows, columns_by_number<Space>(space, nodes.numbers, block, others),
+          own_then_others<Space>(space, fetched.num_rows, 0), fetched,
+          columns_by_number<Space>(space, fetched.col_idxs, block, others),
+          num_own + static_cast<std::int64_t>(others.extent(0))),
+      others);
+  const distributed::Overlap<Scalar, Space> overlap(space, all, RowReach{.levels = 1}, 1);
+  const RankNodes<Scalar, Space> of_block(space, all, overlap, 1);
+  const auto found = aggregate_over_ranks<Scalar, Space>(space, all, of_block, overlap.matrix());
+  result.rounds = found.rounds;
+  result.root = allocate<Numbers<Space>>(space, "prekond::amg::root", own.extent(0));
+  const auto part = listed<std::int64_t, Space>(space, of_block.own, found.part);
+  for (const bool is_part : {true, false}) {
+    const auto& mine = is_part ? part : found.root;
+    const auto of_others = words_of_rows<std::int64_t, Scalar, Space>(
+        space, *anew, mine, own_then_others<Space>(space, num_own, 0), away);
+    Kokkos::parallel_for("prekond::amg::take_from_block", FlatPolicy<Space>(space, 0, own.extent(0)),
+                         TakeFromBlock<Space>{own,
+                                              {block},
+                                              {away},
+                                              is_part ? nodes.own : Vector<int, Space>(),
+                                              mine,
+                                              of_others,
+                                              is_part ? result.part : result.root});
+    space.fence("prekond::amg::find_in_blocks");  // the others' numbers go away
+  }
 }
 
 }  // namespace
@@ -557,16 +446,26 @@ AggregatesOverRanks<Space> aggregate_over_ranks(const Space& space, const Distri
   if (a.num_global_rows() / nodes.unknowns >= std::int64_t(0xffffffff))
     throw InputError("amg: more nodes than 32 bits count");
   AggregatesOverRanks<Space> result;
+  result.part = allocate<Numbers<Space>>(space, "prekond::amg::part", nodes.count());
   const bool ascends = ascends_over_ranks<Scalar, Space>(space, a, nodes);
-  const auto words = allocate<Vector<Word, Space>>(space, "prekond::amg::words", nodes.count());
-  if (!is_host_space<Space>)
-    result.rounds = find_by_rounds<Scalar, Space>(space, a, nodes, graph, words);
-  else if (ascends)
-    result.rounds = find_in_order<Scalar, Space>(space, a, nodes, graph, words);
+  if (ascends)
+    result.root = find_roots<Scalar, Space>(space, a, nodes, graph, result.rounds);
   else
-    result.rounds = find_in_blocks<Scalar, Space>(space, a, nodes, graph, words);
-  result.root = find_roots<Scalar, Space>(space, a, nodes, graph, words);
-  number_aggregates<Scalar, Space>(space, a, nodes, ascends, result);
+    find_in_blocks<Scalar, Space>(space, a, nodes, graph, result);
+  const auto places =
+      list_rows(space, "prekond::amg::own_roots", static_cast<std::int64_t>(nodes.own.extent(0)),
+                IsOwnRoot<Space>{nodes.numbers, nodes.own, result.root});
+  const auto roots = listed<int, Space>(space, places, nodes.own);
+  result.roots = listed<std::int64_t, Space>(space, roots, nodes.numbers);
+  result.other_roots = new_numbers<Space>(space, result.root,
+                                          distributed::united<Space>(space, minus_one(space), result.roots));
+  if (ascends)
+    number_aggregates<Scalar, Space>(space, a, nodes, places, result);
+  else
+    result.own = listed<std::int64_t, Space>(space, roots, result.part);
+  nodes.exchange(space, result.part);
+  const auto count = static_cast<std::int64_t>(places.extent(0));
+  result.num_global = static_cast<std::int64_t>(a.largest(static_cast<double>(a.sum_before(count) + count)));
   return result;
 }
 

@@ -14,7 +14,7 @@ struct AggregatesOverRanks {
   Numbers<Space> part;         ///< of each node of S, -1 of one that is in none
   Numbers<Space> root;         ///< of the aggregate of each of the rank's own nodes, or -1
   Numbers<Space> other_roots;  ///< of these, those of other ranks, ascending
-  int rounds = 0;
+  int rounds = 0;              ///< of the independent set
 };
 
 /// Collective. The aggregates that `aggregate` finds for the graph of all nodes, whatever their distribution:

@@ -22,7 +22,6 @@
 namespace prekond::impl::amg {
 namespace {
 
-using distributed::FindNumber;
 using distributed::new_numbers;
 using distributed::places_of;
 
@@ -71,29 +70,13 @@ Matrix<Scalar, Space> q_of(const Space& space, const Aggregates<Space>& aggregat
   return q;
 }
 
-/// all(k) = x(place of numbers(k) in `own`), or the imported row.
 template <class Scalar, class Space>
-struct RowsByNumber {
-  NumbersView<Space> numbers;
-  FindNumber<Space> own, others;
-  MultiVectorView<const Scalar, Space> x, remote;
-  MultiVectorView<Scalar, Space> all;
+struct TakeRowsAt {
+  VectorView<const int, Space> places;
+  MultiVectorView<const Scalar, Space> from;
+  MultiVectorView<Scalar, Space> to;
   KOKKOS_FUNCTION void operator()(std::int64_t k) const {
-    const int place = own(numbers(k)), other = place < 0 ? others(numbers(k)) : 0;
-    for (std::size_t c = 0; c < all.extent(1); ++c) all(k, c) = place < 0 ? remote(other, c) : x(place, c);
-  }
-};
-
-/// Columns by their numbers: those of the rank's own coarse rows, then the others.
-template <class Space>
-struct OwnColumnsFirst {
-  NumbersView<Space> numbers;
-  FindNumber<Space> own, others;
-  int num_own;
-  VectorView<int, Space> columns;
-  KOKKOS_FUNCTION void operator()(std::int64_t k) const {
-    const int place = own(numbers(k));
-    columns(k) = place >= 0 ? place : num_own + others(numbers(k));
+    for (std::size_t c = 0; c < to.extent(1); ++c) to(k, c) = from(places(k), c);
   }
 };
 
@@ -122,30 +105,6 @@ struct Sample {
     if (is_in) rows(place) = static_cast<int>(c);
   }
 };
-
-/// The constants, see constant_vectors, by the rows' numbers.
-template <class Scalar, class Space>
-struct ConstantsByNumber {
-  NumbersView<Space> numbers;
-  MultiVectorView<Scalar, Space> vectors;
-  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
-    const auto unknowns = static_cast<std::int64_t>(vectors.extent(1));
-    for (std::int64_t c = 0; c < unknowns; ++c)
-      vectors(i, c) = numbers(i) % unknowns == c ? Scalar(1) : Scalar(0);
-  }
-};
-
-template <class Scalar, class Space>
-MultiVector<Scalar, Space> constants_of(const Space& space, const DistributedMatrix<Scalar, Space>& a,
-                                        int unknowns) {
-  const auto result =
-      allocate<MultiVector<Scalar, Space>>(space, "prekond::amg::near_null_space", a.num_rows(), unknowns);
-  const auto numbers = a.global_numbers(space);
-  Kokkos::parallel_for("prekond::amg::constants", FlatPolicy<Space>(space, 0, a.num_rows()),
-                       ConstantsByNumber<Scalar, Space>{numbers, result});
-  space.fence("prekond::amg::constants");  // the numbers go away
-  return result;
-}
 
 /// By the pattern of the rank's rows, as many as one rank looks at; 0: it has no consecutive numbers, or too
 /// few.
@@ -255,7 +214,8 @@ bool LevelOverRanks<Scalar, Space>::find_coarser(const Space& space, const Distr
   const int d = m_level.unknowns;
   const RankNodes<Scalar, Space> nodes(space, a, *m_overlap, d);
   auto vectors = near.vectors;
-  if (vectors.extent(1) == 0) vectors = constants_of<Scalar, Space>(space, a, d);
+  if (vectors.extent(1) == 0)
+    vectors = constant_vectors<Scalar, Space>(space, a.num_rows(), d, a.global_numbers(space));
   const int m = static_cast<int>(vectors.extent(1));
   m_is_system = d > 1 || m > 1;
   StrongRows<Space> kept;
@@ -292,33 +252,24 @@ void LevelOverRanks<Scalar, Space>::take_q(const Space& space, const Distributed
   Aggregates<Space> in_s;
   Numbers<Space> columns;
   a.together([&] {
-    const auto none = allocate<Numbers<Space>>(space, "prekond::amg::minus_one", 1);
-    Kokkos::deep_copy(space, none, -1);
-    const auto numbers = new_numbers<Space>(space, aggregates.part, none);
+    const auto numbers = new_numbers<Space>(space, aggregates.part, minus_one(space));
     in_s = aggregates_of<Space>(space, aggregates.part, numbers);
     columns = rows_of_nodes<Space>(space, numbers, m, m);
     m_others = new_numbers<Space>(space, columns, m_own_coarse);
     transfer.q = q_of<Scalar, Space>(space, in_s, m_level.unknowns, entries);
-    m_columns = allocate<Vector<int, Space>>(space, "prekond::amg::columns", columns.extent(0));
-    Kokkos::parallel_for(
-        "prekond::amg::own_columns_first", FlatPolicy<Space>(space, 0, columns.extent(0)),
-        OwnColumnsFirst<Space>{
-            columns, {m_own_coarse}, {m_others}, static_cast<int>(m_own_coarse.extent(0)), m_columns});
+    m_columns = columns_by_number<Space>(space, columns, m_own_coarse, m_others);
     space.fence("prekond::amg::take_q");
   });
   m_coarse_import = m_coarse_rows->make_import(space, m_others);
-  const MultiVectorView<const Scalar, Space> x = m_coarse_near.vectors;
-  const auto block = [&](std::size_t size) {
+  const auto block = [&](std::int64_t size) {
     return allocate<MultiVector<Scalar, Space>>(space, "prekond::amg::near_null_space", size, m);
   };
-  const MultiVector<Scalar, Space> remote = block(m_others.extent(0));
-  m_coarse_import->start(space, x);
-  m_coarse_import->finish(space, remote);
-  transfer.near_null_space = block(columns.extent(0));
+  const MultiVector<Scalar, Space> all = block(m_coarse_import->num_cols());
+  m_coarse_import->apply(space, m_coarse_near.vectors, all);
+  transfer.near_null_space = block(static_cast<std::int64_t>(m_columns.extent(0)));
   a.together([&] {
-    Kokkos::parallel_for("prekond::amg::rows_by_number", FlatPolicy<Space>(space, 0, columns.extent(0)),
-                         RowsByNumber<Scalar, Space>{
-                             columns, {m_own_coarse}, {m_others}, x, remote, transfer.near_null_space});
+    Kokkos::parallel_for("prekond::amg::take_rows_at", FlatPolicy<Space>(space, 0, m_columns.extent(0)),
+                         TakeRowsAt<Scalar, Space>{m_columns, all, transfer.near_null_space});
     if (m_level.num_rows() > 0)
       find_patterns(space, m_options, m_level, strong, membership<Space>(space, in_s));
     space.fence("prekond::amg::take_q");

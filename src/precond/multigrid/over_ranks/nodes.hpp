@@ -36,48 +36,50 @@ struct WordParts {
   }
 };
 
-/// Entry rows(k) of x becomes word from(k) of `words`, or k.
-template <class Scalar, class Space>
+/// Entry rows(k) of x becomes word from(k) of `words`, or word k where that list is empty.
+template <class Scalar, class T, class Space>
 struct PutWords {
-  VectorView<const Word, Space> words;
+  VectorView<const T, Space> words;
   VectorView<const int, Space> from, rows;
   MultiVectorView<Scalar, Space> x;
   KOKKOS_FUNCTION void operator()(std::int64_t k) const {
     for (int part = 0; part < WordParts<Scalar>::count; ++part)
-      x(rows(k), part) = WordParts<Scalar>::part(words(from.extent(0) > 0 ? from(k) : k), part);
+      x(rows(k), part) =
+          WordParts<Scalar>::part(static_cast<Word>(words(from.extent(0) > 0 ? from(k) : k)), part);
   }
 };
 
-template <class Scalar, class Space>
+template <class Scalar, class T, class Space>
 struct TakeWords {
   MultiVectorView<const Scalar, Space> x;
   VectorView<const int, Space> to;  ///< empty: k
-  VectorView<Word, Space> words;
+  VectorView<T, Space> words;
   KOKKOS_FUNCTION void operator()(std::int64_t k) const {
-    words(to.extent(0) > 0 ? to(k) : k) = WordParts<Scalar>::word(x, k);
+    words(to.extent(0) > 0 ? to(k) : k) = static_cast<T>(WordParts<Scalar>::word(x, k));
   }
 };
 
-/// Collective. Words that the owners of the rows `numbers` have for them; of own rows, each rank gives
-/// `mine`, word k for row rows(k).
 template <class Scalar, class Space>
-Vector<Word, Space> words_of_rows(const Space& space, const DistributedMatrix<Scalar, Space>& a,
-                                  const VectorView<const Word, Space>& mine,
-                                  const VectorView<const int, Space>& rows,
-                                  const NumbersView<Space>& numbers) {
+MultiVector<Scalar, Space> room_for_words(const Space& space, std::int64_t size) {
+  return allocate_zero<MultiVector<Scalar, Space>>(space, "prekond::amg::words", size,
+                                                   WordParts<Scalar>::count);
+}
+
+/// Collective. What the owners of the rows `numbers` have for them: each gives mine(k) for its row rows(k).
+template <class T, class Scalar, class Space>
+Vector<T, Space> words_of_rows(const Space& space, const DistributedMatrix<Scalar, Space>& a,
+                               const Vector<T, Space>& mine, const Vector<int, Space>& rows,
+                               const Numbers<Space>& numbers) {
   const auto import = a.make_import(space, numbers);
-  constexpr int parts = WordParts<Scalar>::count;
-  const auto block = [&](std::int64_t size) {
-    return allocate_zero<MultiVector<Scalar, Space>>(space, "prekond::amg::words", size, parts);
-  };
-  const MultiVector<Scalar, Space> x = block(a.num_rows()), remote = block(import->num_remote());
+  const auto x = room_for_words<Scalar, Space>(space, a.num_rows()),
+             remote = room_for_words<Scalar, Space>(space, import->num_remote());
   Kokkos::parallel_for("prekond::amg::put_words", FlatPolicy<Space>(space, 0, rows.extent(0)),
-                       PutWords<Scalar, Space>{mine, {}, rows, x});
+                       PutWords<Scalar, T, Space>{mine, {}, rows, x});
   import->start(space, x);
   import->finish(space, remote);
-  const auto words = allocate<Vector<Word, Space>>(space, "prekond::amg::words", numbers.extent(0));
+  const auto words = allocate<Vector<T, Space>>(space, "prekond::amg::words", numbers.extent(0));
   Kokkos::parallel_for("prekond::amg::take_words", FlatPolicy<Space>(space, 0, numbers.extent(0)),
-                       TakeWords<Scalar, Space>{remote, {}, words});
+                       TakeWords<Scalar, T, Space>{remote, {}, words});
   space.fence("prekond::amg::words_of_rows");  // the import goes away
   return words;
 }
@@ -97,6 +99,55 @@ Vector<T, Space> listed(const Space& space, const Vector<int, Space>& list, cons
   Kokkos::parallel_for("prekond::amg::listed", FlatPolicy<Space>(space, 0, list.extent(0)),
                        TakeListed<T, Space>{list, from, to});
   return to;
+}
+
+/// Columns by their numbers: the own ones, and after them the others.
+template <class Space>
+struct ColumnsByNumber {
+  NumbersView<Space> numbers;
+  distributed::FindNumber<Space> own, others;
+  int num_own;
+  VectorView<int, Space> columns;
+  KOKKOS_FUNCTION void operator()(std::int64_t k) const {
+    const int place = own(numbers(k)), other = place < 0 ? others(numbers(k)) : -1;
+    columns(k) = other < 0 ? place : num_own + other;
+  }
+};
+
+template <class Space>
+Vector<int, Space> columns_by_number(const Space& space, const NumbersView<Space>& numbers,
+                                     const Numbers<Space>& own, const Numbers<Space>& others) {
+  const auto columns = allocate<Vector<int, Space>>(space, "prekond::amg::columns", numbers.extent(0));
+  Kokkos::parallel_for(
+      "prekond::amg::columns_by_number", FlatPolicy<Space>(space, 0, numbers.extent(0)),
+      ColumnsByNumber<Space>{numbers, {own}, {others}, static_cast<int>(own.extent(0)), columns});
+  return columns;
+}
+
+/// 0, 1, ..., num_own - 1, ~0, ~1, ...
+template <class Space>
+struct OwnThenOthers {
+  int num_own;
+  VectorView<int, Space> sources;
+  KOKKOS_FUNCTION void operator()(std::int64_t k) const {
+    sources(k) = k < num_own ? static_cast<int>(k) : ~static_cast<int>(k - num_own);
+  }
+};
+
+template <class Space>
+Vector<int, Space> own_then_others(const Space& space, std::int64_t num_own, std::int64_t num_others) {
+  const auto sources = allocate<Vector<int, Space>>(space, "prekond::amg::sources", num_own + num_others);
+  Kokkos::parallel_for("prekond::amg::own_then_others", FlatPolicy<Space>(space, 0, num_own + num_others),
+                       OwnThenOthers<Space>{static_cast<int>(num_own), sources});
+  return sources;
+}
+
+/// The numbers of aggregates of nodes that are in none.
+template <class Space>
+Numbers<Space> minus_one(const Space& space) {
+  const auto list = allocate<Numbers<Space>>(space, "prekond::amg::minus_one", 1);
+  Kokkos::deep_copy(space, list, -1);
+  return list;
 }
 
 /// The first `rows` rows of each node.
@@ -180,24 +231,21 @@ class RankNodes {
       first_of_others = list(false, others, nullptr);
     });
     m_import = a.make_import(space, first_of_others);
-    const auto block = [&](std::int64_t size) {
-      return allocate_zero<MultiVector<Scalar, Space>>(space, "prekond::amg::words", size,
-                                                       WordParts<Scalar>::count);
-    };
-    m_mine = block(a.num_rows());
-    m_received = block(m_import->num_remote());
+    m_mine = room_for_words<Scalar, Space>(space, a.num_rows());
+    m_received = room_for_words<Scalar, Space>(space, m_import->num_remote());
   }
 
   std::int64_t count() const { return static_cast<std::int64_t>(numbers.extent(0)); }
 
   /// Collective. The words of other ranks' nodes become what these ranks have for them.
-  void exchange(const Space& space, const Vector<Word, Space>& words) const {
+  template <class T>
+  void exchange(const Space& space, const Vector<T, Space>& words) const {
     Kokkos::parallel_for("prekond::amg::put_words", FlatPolicy<Space>(space, 0, own.extent(0)),
-                         PutWords<Scalar, Space>{words, own, own_rows, m_mine});
+                         PutWords<Scalar, T, Space>{words, own, own_rows, m_mine});
     m_import->start(space, m_mine);
     m_import->finish(space, m_received);
     Kokkos::parallel_for("prekond::amg::take_words", FlatPolicy<Space>(space, 0, others.extent(0)),
-                         TakeWords<Scalar, Space>{m_received, others, words});
+                         TakeWords<Scalar, T, Space>{m_received, others, words});
   }
 
   int unknowns;

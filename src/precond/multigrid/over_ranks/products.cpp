@@ -7,6 +7,7 @@
 #include <prekond/distributed/split_operator.hpp>
 #include <prekond/sparse_product/spgemm.hpp>
 #include "precond/distributed/overlap.hpp"
+#include "precond/multigrid/over_ranks/nodes.hpp"
 #include "sparse_product/transpose.hpp"
 
 #include "core/concurrent_words.hpp"
@@ -15,52 +16,10 @@
 namespace prekond::impl::amg {
 namespace {
 
-using distributed::FindNumber;
 using distributed::FlatPolicy;
 using distributed::new_numbers;
 using distributed::NumbersView;
 using distributed::united;
-
-/// Columns by their numbers: the own ones, and after them the others.
-template <class Space>
-struct ColumnsByNumber {
-  NumbersView<Space> numbers;
-  FindNumber<Space> own, others;
-  int num_own;
-  VectorView<int, Space> columns;
-  KOKKOS_FUNCTION void operator()(std::int64_t k) const {
-    const int place = own(numbers(k)), other = place < 0 ? others(numbers(k)) : -1;
-    columns(k) = other < 0 ? place : num_own + other;
-  }
-};
-
-template <class Space>
-Vector<int, Space> columns_by_number(const Space& space, const NumbersView<Space>& numbers,
-                                     const Numbers<Space>& own, const Numbers<Space>& others) {
-  const auto columns = allocate<Vector<int, Space>>(space, "prekond::amg::columns", numbers.extent(0));
-  Kokkos::parallel_for(
-      "prekond::amg::columns_by_number", FlatPolicy<Space>(space, 0, numbers.extent(0)),
-      ColumnsByNumber<Space>{numbers, {own}, {others}, static_cast<int>(own.extent(0)), columns});
-  return columns;
-}
-
-/// 0, 1, ..., num_own - 1, ~0, ~1, ...
-template <class Space>
-struct OwnThenOthers {
-  int num_own;
-  VectorView<int, Space> sources;
-  KOKKOS_FUNCTION void operator()(std::int64_t k) const {
-    sources(k) = k < num_own ? static_cast<int>(k) : ~static_cast<int>(k - num_own);
-  }
-};
-
-template <class Space>
-Vector<int, Space> own_then_others(const Space& space, std::int64_t num_own, std::int64_t num_others) {
-  const auto sources = allocate<Vector<int, Space>>(space, "prekond::amg::sources", num_own + num_others);
-  Kokkos::parallel_for("prekond::amg::own_then_others", FlatPolicy<Space>(space, 0, num_own + num_others),
-                       OwnThenOthers<Space>{static_cast<int>(num_own), sources});
-  return sources;
-}
 
 template <class Space>
 struct MarkColumns {
