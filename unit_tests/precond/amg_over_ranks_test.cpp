@@ -16,6 +16,9 @@
 #include <utility>
 #include <vector>
 
+#include "precond/multigrid/aggregation/aggregate.hpp"
+#include "precond/multigrid/aggregation/independent_set.hpp"
+#include "precond/multigrid/over_ranks/aggregate.hpp"
 #include "testing/across_ranks.hpp"
 #include "testing/distributed_cases.hpp"
 #include "testing/distributed_problems.hpp"
@@ -23,6 +26,10 @@
 namespace prekond::testing {
 namespace {
 
+using ::prekond::impl::aggregation::IndependentSet;
+using ::prekond::impl::amg::aggregate_over_ranks;
+using ::prekond::impl::amg::RankNodes;
+using ::prekond::impl::distributed::Overlap;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 
@@ -262,6 +269,48 @@ TYPED_TEST(AmgOverRanksTest, OtherPatternsAndFailuresAreAgreedOn) {
     near->set_near_null_space({MultiVector<double, TypeParam>("near", a.num_rows(), 40), 1});
     EXPECT_THAT(message_of<InputError>([&] { near->numeric(space, a); }), HasSubstr("has 40 vectors"));
   });
+}
+
+/// The aggregate of each node, by a host's order or by rounds.
+template <class Space>
+std::vector<std::int64_t> aggregates_of(const HostMatrix<double>& whole, const Parts& parts, bool in_order) {
+  std::vector<std::int64_t> all(whole.num_rows, -2);
+  run_ranks(static_cast<int>(parts.size()), [&](const Rank& rank) {
+    const Space space;
+    const MatrixOfRank<double, Space> a(rank, whole, parts);
+    const Overlap<double, Space> overlap(space, a, {.levels = 1}, 1);
+    const RankNodes<double, Space> nodes(space, a, overlap, 1);
+    const auto found = aggregate_over_ranks<double, Space>(space, a, nodes, overlap.matrix(), in_order);
+    const auto numbers = to_vector(nodes.numbers), part = to_vector(found.part);
+    for (const int v : to_vector(nodes.own)) all[numbers[v]] = part[v];
+    const auto own = to_vector(found.own), roots = to_vector(found.roots);
+    for (std::size_t k = 0; k < own.size(); ++k) EXPECT_EQ(all[roots[k]], own[k]);
+  });
+  return all;
+}
+
+TYPED_TEST(AmgOverRanksTest, AggregatesDoNotDependOnTheRanks) {
+  const TypeParam space;
+  for (const char* spec : {"poisson2d:15", "irregular3d:6"}) {
+    const HostMatrix<double> whole = problem(spec);
+    const auto a = to_device<TypeParam>(whole);
+    const CsrGraphView<TypeParam> graph = a;
+    const auto one = to_vector(aggregate<TypeParam>(space, graph).part);
+    IndependentSet<TypeParam> set(space, graph);
+    const Vector<int, TypeParam> none("none", whole.num_rows);
+    Kokkos::deep_copy(none, -1);
+    set.find_by_teams(space, none);
+    const auto words = to_vector(set.words());
+    const auto by_rounds = aggregates_of<TypeParam>(whole, consecutive_parts({whole.num_rows}), false);
+    for (std::size_t v = 0, number = 0; v < words.size(); ++v)
+      if (words[v] == 0) EXPECT_EQ(by_rounds[v], static_cast<std::int64_t>(number++)) << "root " << v;
+    for (const Parts& parts : all_partitions(whole.num_rows)) {
+      EXPECT_EQ(aggregates_of<TypeParam>(whole, parts, false), by_rounds) << spec;
+      EXPECT_EQ(aggregates_of<TypeParam>(whole, parts, is_host_space<TypeParam>),
+                std::vector<std::int64_t>(one.begin(), one.end()))
+          << spec;
+    }
+  }
 }
 
 TYPED_TEST(AmgOverRanksTest, OtherKindsAreEachRanksOwn) {

@@ -249,13 +249,11 @@ struct RootOfPart {
 template <class Scalar, class Space>
 Numbers<Space> find_roots(const Space& space, const DistributedMatrix<Scalar, Space>& a,
                           const RankNodes<Scalar, Space>& nodes, const CsrGraphView<Space>& graph,
-                          int& rounds) {
+                          bool in_order, int& rounds) {
   const std::int64_t n = nodes.count();
   const auto words = allocate<Vector<Word, Space>>(space, "prekond::amg::words", n);
-  if constexpr (is_host_space<Space>)
-    rounds = find_in_order<Scalar, Space>(space, a, nodes, graph, words);
-  else
-    rounds = find_by_rounds<Scalar, Space>(space, a, nodes, graph, words);
+  rounds = in_order ? find_in_order<Scalar, Space>(space, a, nodes, graph, words)
+                    : find_by_rounds<Scalar, Space>(space, a, nodes, graph, words);
   const FlatPolicy<Space> own(space, 0, nodes.own.extent(0)), all(space, 0, n);
   const auto roots = allocate<Vector<Word, Space>>(space, "prekond::amg::roots", n);
   Kokkos::parallel_for("prekond::amg::find_roots", own,
@@ -387,7 +385,7 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> rows_of_graph(
 /// Collective. The numbers of the own nodes' aggregates, and of their roots.
 template <class Scalar, class Space>
 void find_in_blocks(const Space& space, const DistributedMatrix<Scalar, Space>& a,
-                    const RankNodes<Scalar, Space>& nodes, const CsrGraphView<Space>& graph,
+                    const RankNodes<Scalar, Space>& nodes, const CsrGraphView<Space>& graph, bool in_order,
                     AggregatesOverRanks<Space>& result) {
   const std::int64_t rank = a.sum_before(1);
   const RowPartition blocks{a.num_global_rows() / nodes.unknowns,
@@ -417,7 +415,7 @@ void find_in_blocks(const Space& space, const DistributedMatrix<Scalar, Space>& 
       others);
   const distributed::Overlap<Scalar, Space> overlap(space, all, RowReach{.levels = 1}, 1);
   const RankNodes<Scalar, Space> of_block(space, all, overlap, 1);
-  const auto found = aggregate_over_ranks<Scalar, Space>(space, all, of_block, overlap.matrix());
+  const auto found = aggregate_over_ranks<Scalar, Space>(space, all, of_block, overlap.matrix(), in_order);
   result.rounds = found.rounds;
   result.root = allocate<Numbers<Space>>(space, "prekond::amg::root", own.extent(0));
   const auto part = listed<std::int64_t, Space>(space, of_block.own, found.part);
@@ -442,16 +440,17 @@ void find_in_blocks(const Space& space, const DistributedMatrix<Scalar, Space>& 
 template <class Scalar, class Space>
 AggregatesOverRanks<Space> aggregate_over_ranks(const Space& space, const DistributedMatrix<Scalar, Space>& a,
                                                 const RankNodes<Scalar, Space>& nodes,
-                                                const std::type_identity_t<CsrGraphView<Space>>& graph) {
+                                                const std::type_identity_t<CsrGraphView<Space>>& graph,
+                                                bool in_order) {
   if (a.num_global_rows() / nodes.unknowns >= std::int64_t(0xffffffff))
     throw InputError("amg: more nodes than 32 bits count");
   AggregatesOverRanks<Space> result;
   result.part = allocate<Numbers<Space>>(space, "prekond::amg::part", nodes.count());
   const bool ascends = ascends_over_ranks<Scalar, Space>(space, a, nodes);
   if (ascends)
-    result.root = find_roots<Scalar, Space>(space, a, nodes, graph, result.rounds);
+    result.root = find_roots<Scalar, Space>(space, a, nodes, graph, in_order, result.rounds);
   else
-    find_in_blocks<Scalar, Space>(space, a, nodes, graph, result);
+    find_in_blocks<Scalar, Space>(space, a, nodes, graph, in_order, result);
   const auto places =
       list_rows(space, "prekond::amg::own_roots", static_cast<std::int64_t>(nodes.own.extent(0)),
                 IsOwnRoot<Space>{nodes.numbers, nodes.own, result.root});
@@ -472,7 +471,7 @@ AggregatesOverRanks<Space> aggregate_over_ranks(const Space& space, const Distri
 #define PREKOND_AMG_AGGREGATE_OVER_RANKS(Scalar, Space)                                       \
   template AggregatesOverRanks<Space> aggregate_over_ranks<Scalar, Space>(                    \
       const Space&, const DistributedMatrix<Scalar, Space>&, const RankNodes<Scalar, Space>&, \
-      const CsrGraphView<Space>&);
+      const CsrGraphView<Space>&, bool);
 PREKOND_INSTANTIATE(PREKOND_AMG_AGGREGATE_OVER_RANKS)
 
 }  // namespace prekond::impl::amg

@@ -24,11 +24,13 @@ struct AggregatesOverRanks {
 /// ranks each of which has neighbours in the one before. Where the ranks' numbers do not ascend from rank to
 /// rank, that is done for the graph in blocks of consecutive numbers.
 ///
-/// `graph`: of the nodes of S, whose rows are whole for nodes of the rank. \throws InputError on all ranks
-/// for 2^32 nodes or more, and where a round decides nothing, which happens only to nonsymmetric graphs
+/// `graph`: of the nodes of S, whose rows are whole for nodes of the rank. `in_order`: as a host does; tests
+/// have it run as devices do too. \throws InputError on all ranks for 2^32 nodes or more, and where a round
+/// decides nothing, which happens only to nonsymmetric graphs
 template <class Scalar, class Space>
 AggregatesOverRanks<Space> aggregate_over_ranks(const Space& space, const DistributedMatrix<Scalar, Space>& a,
                                                 const RankNodes<Scalar, Space>& nodes,
-                                                const std::type_identity_t<CsrGraphView<Space>>& graph);
+                                                const std::type_identity_t<CsrGraphView<Space>>& graph,
+                                                bool in_order = is_host_space<Space>);
 
 }  // namespace prekond::impl::amg
