@@ -271,16 +271,36 @@ TYPED_TEST(AmgOverRanksTest, OtherPatternsAndFailuresAreAgreedOn) {
   });
 }
 
+TYPED_TEST(AmgOverRanksTest, IsScaledAsOnOneRank) {
+  const HostMatrix<double> whole = problem("circuit:12");
+  const auto scale = [](Across<TypeParam>& m) { m.set_scaling(ScaledOptions{ScalingKind::diagonal}); };
+  const auto one = iterations_of_one_rank<TypeParam>({}, whole, scale);
+  for (const Parts& parts : all_partitions(whole.num_rows))
+    EXPECT_EQ(cg_iterations<TypeParam>({"amg", options()}, whole, parts, scale), one) << parts.size();
+}
+
+/// Nobody says that nodes have three unknowns: ranks of many rows see it.
+TYPED_TEST(AmgOverRanksTest, RanksFindTheUnknownsOfNodes) {
+  const HostMatrix<double> whole = problem("elasticity3d:11");
+  const Parts parts = consecutive_parts({1900, 500, 0, whole.num_rows - 2400});
+  run_ranks(4, [&](const Rank& rank) {
+    const MatrixOfRank<double, TypeParam> a(rank, whole, parts);
+    const auto m = across<TypeParam>({"amg", options({{"gather_rows", std::int64_t(3000)}})});
+    m->numeric(TypeParam(), a);
+    EXPECT_THAT(m->report().notes, Contains(HasSubstr("nodes have 3 unknowns")));
+  });
+}
+
 /// The aggregate of each node, by a host's order or by rounds.
-template <class Space>
-std::vector<std::int64_t> aggregates_of(const HostMatrix<double>& whole, const Parts& parts, bool in_order) {
+template <class Space, class Scalar>
+std::vector<std::int64_t> aggregates_of(const HostMatrix<Scalar>& whole, const Parts& parts, bool in_order) {
   std::vector<std::int64_t> all(whole.num_rows, -2);
   run_ranks(static_cast<int>(parts.size()), [&](const Rank& rank) {
     const Space space;
-    const MatrixOfRank<double, Space> a(rank, whole, parts);
-    const Overlap<double, Space> overlap(space, a, {.levels = 1}, 1);
-    const RankNodes<double, Space> nodes(space, a, overlap, 1);
-    const auto found = aggregate_over_ranks<double, Space>(space, a, nodes, overlap.matrix(), in_order);
+    const MatrixOfRank<Scalar, Space> a(rank, whole, parts);
+    const Overlap<Scalar, Space> overlap(space, a, {.levels = 1}, 1);
+    const RankNodes<Scalar, Space> nodes(space, a, overlap, 1);
+    const auto found = aggregate_over_ranks<Scalar, Space>(space, a, nodes, overlap.matrix(), in_order);
     const auto numbers = to_vector(nodes.numbers), part = to_vector(found.part);
     for (const int v : to_vector(nodes.own)) all[numbers[v]] = part[v];
     const auto own = to_vector(found.own), roots = to_vector(found.roots);
@@ -304,8 +324,14 @@ TYPED_TEST(AmgOverRanksTest, AggregatesDoNotDependOnTheRanks) {
     const auto by_rounds = aggregates_of<TypeParam>(whole, consecutive_parts({whole.num_rows}), false);
     for (std::size_t v = 0, number = 0; v < words.size(); ++v)
       if (words[v] == 0) EXPECT_EQ(by_rounds[v], static_cast<std::int64_t>(number++)) << "root " << v;
+    const HostMatrix<float> in_floats{whole.num_rows,
+                                      whole.num_cols,
+                                      whole.row_ptrs,
+                                      whole.col_idxs,
+                                      {whole.values.begin(), whole.values.end()}};
     for (const Parts& parts : all_partitions(whole.num_rows)) {
       EXPECT_EQ(aggregates_of<TypeParam>(whole, parts, false), by_rounds) << spec;
+      EXPECT_EQ(aggregates_of<TypeParam>(in_floats, parts, false), by_rounds) << spec;
       EXPECT_EQ(aggregates_of<TypeParam>(whole, parts, is_host_space<TypeParam>),
                 std::vector<std::int64_t>(one.begin(), one.end()))
           << spec;

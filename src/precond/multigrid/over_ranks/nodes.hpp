@@ -65,18 +65,19 @@ MultiVector<Scalar, Space> room_for_words(const Space& space, std::int64_t size)
                                                    WordParts<Scalar>::count);
 }
 
-/// Collective. What the owners of the rows `numbers` have for them: each gives mine(k) for its row rows(k).
+/// Collective. The words that the owners of the rows `numbers` have for them: each gives mine(k) for its row
+/// rows(k).
 template <class T, class Scalar, class Space>
 Vector<T, Space> words_of_rows(const Space& space, const DistributedMatrix<Scalar, Space>& a,
                                const Vector<T, Space>& mine, const Vector<int, Space>& rows,
                                const Numbers<Space>& numbers) {
-  const auto import = a.make_import(space, numbers);
+  const auto brought = a.make_import(space, numbers);
   const auto x = room_for_words<Scalar, Space>(space, a.num_rows()),
-             remote = room_for_words<Scalar, Space>(space, import->num_remote());
+             remote = room_for_words<Scalar, Space>(space, brought->num_remote());
   Kokkos::parallel_for("prekond::amg::put_words", FlatPolicy<Space>(space, 0, rows.extent(0)),
                        PutWords<Scalar, T, Space>{mine, {}, rows, x});
-  import->start(space, x);
-  import->finish(space, remote);
+  brought->start(space, x);
+  brought->finish(space, remote);
   const auto words = allocate<Vector<T, Space>>(space, "prekond::amg::words", numbers.extent(0));
   Kokkos::parallel_for("prekond::amg::take_words", FlatPolicy<Space>(space, 0, numbers.extent(0)),
                        TakeWords<Scalar, T, Space>{remote, {}, words});

@@ -202,14 +202,14 @@ TentativeOverRanks<Scalar, Space> tentative_over_ranks(
     numbers = listed<std::int64_t, Space>(space, imported, rows);
     space.fence("prekond::amg::member_rows");  // the places go away
   });
-  const auto import = a.make_import(space, numbers);
+  const auto brought = a.make_import(space, numbers);
   const auto block = [&](std::int64_t size) {
     return allocate_zero<MultiVector<Scalar, Space>>(space, "prekond::amg::rows_of_members", size, m);
   };
-  const MultiVector<Scalar, Space> remote = block(import->num_remote()), vectors = block(num_rows);
-  const FlatPolicy<Space> both(space, 0, num_rows + import->num_remote());
-  import->start(space, near);
-  import->finish(space, remote);
+  const MultiVector<Scalar, Space> remote = block(brought->num_remote()), vectors = block(num_rows);
+  const FlatPolicy<Space> both(space, 0, num_rows + brought->num_remote());
+  brought->start(space, near);
+  brought->finish(space, remote);
   Kokkos::parallel_for("prekond::amg::take_rows", both,
                        TakeRows<Scalar, Space>{own_row, imported, near, remote, vectors});
 
@@ -226,8 +226,8 @@ TentativeOverRanks<Scalar, Space> tentative_over_ranks(
     space.fence("prekond::amg::tentative");  // Q goes away
   });
   // A row is in one aggregate: the sum is what one rank has for it.
-  import->start_reverse(space, remote);
-  import->finish_reverse(space, result.q);
+  brought->start_reverse(space, remote);
+  brought->finish_reverse(space, result.q);
   space.fence("prekond::amg::tentative_over_ranks");  // the import goes away
   return result;
 }
