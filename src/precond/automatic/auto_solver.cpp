@@ -21,9 +21,6 @@ namespace {
 
 /// The first look at the residual is after this many iterations; later ones after half as many again.
 constexpr std::int64_t first_look = 12;
-/// The rate so far is not believed for more than this many times the iterations done: it grows in a Krylov
-/// method.
-constexpr double farthest = 4;
 /// The work left has to exceed that of an untried candidate by the first factor, or of a tried one by the
 /// second.
 constexpr double patience = 1.25, patience_with_tried = 3;
@@ -92,7 +89,7 @@ struct AutoSolver<Scalar, Space>::Attempt {
     const auto k = static_cast<double>(iteration);
     candidate.setup = 0;  // is done
     candidate.iterations =
-        std::min(iterations_left(norms, std::max(whole.rtol * norm_b, whole.atol)), farthest * k);
+        believed_iterations_left(norms, std::max(whole.rtol * norm_b, whole.atol), expected);
     own.expect(candidate, k + candidate.iterations);
     const auto other = own.cheapest(&candidate);
     if (other == own.m_candidates.end() || k < least_part_of_iterations * expected ||
@@ -187,19 +184,22 @@ bool AutoSolver<Scalar, Space>::set_up(const Space& space, const Reducer<Scalar,
   if (flops > 0) {
     const double by_flops = flops / (2 * static_cast<double>(m_nnz));
     candidate.application = std::max(candidate.application, by_flops);
-    candidate.iteration = work_of_iteration(candidate.solver.name, candidate.application, m_num_rows, m_nnz);
+    const double launch = is_host_space<Space> ? 0 : launch_of_product(m_num_rows, m_nnz);
+    candidate.iteration =
+        work_of_iteration(candidate.solver.name, candidate.application, m_num_rows, m_nnz, launch);
   }
   return true;
 }
 
 /// A candidate's iterations say how hard the system is, in iterations with Jacobi: by Jacobi as they are, by
-/// others half of what experience makes of them, because the other method may be the wrong one.
+/// others half of what experience makes of them, because the other method may be the wrong one, and no less
+/// than is expected of the matrix.
 template <class Scalar, class Space>
 void AutoSolver<Scalar, Space>::expect(const Candidate& tried, double iterations) {
   const bool is_jacobi = tried.preconditioner.name == "jacobi";
   m_by_jacobi = is_jacobi ? iterations : m_by_jacobi;
   m_by_others = is_jacobi ? m_by_others : std::max(m_by_others, iterations / (2 * tried.of_jacobis));
-  expect_iterations(m_candidates, std::max(m_by_jacobi, m_by_others));
+  expect_iterations(m_candidates, std::max(m_by_jacobi > 0 ? m_by_jacobi : tried.jacobis, m_by_others));
 }
 
 /// Takes a candidate out that failed; after a breakdown that shows A not to be positive definite, all that
