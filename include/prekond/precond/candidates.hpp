@@ -52,13 +52,15 @@ std::vector<Candidate> with_named(std::vector<Candidate> candidates, const Metho
 /// do not fall.
 double iterations_left(const std::vector<double>& norms, double target);
 
-/// The same as far as it is believed: no more than were `expected` in all before the first, or than 4 times
-/// those done, because the rate of a Krylov method grows.
+/// The same as far as it is believed: the rate of the first iterations is too good, and that of a Krylov
+/// method grows. More than twice those done are no less than were `expected` in all before the first, and no
+/// more than 4 times those done where that is farther.
 double believed_iterations_left(const std::vector<double>& norms, double target, double expected);
 
 /// Sets the iterations that are expected of all candidates that were not tried: by the iterations that Jacobi
 /// takes with the same kind of solver, or those expected of the matrix where these are not known. No system
-/// is taken to need more than 1500 iterations of Jacobi, so that in the end each candidate has its try.
+/// is taken to need more than 1500 iterations of Jacobi, or 10,000 with cg, so that in the end each candidate
+/// has its try.
 void expect_iterations(std::vector<Candidate>& candidates, std::optional<double> of_jacobi = {});
 
 /// The candidates that are not out, the least expected work first, before any is tried. Jacobi takes

@@ -12,12 +12,14 @@ namespace {
 
 enum class For { spd, any };
 
-/// Iterations with Jacobi that no system is taken to exceed.
-constexpr double most_iterations = 1500;
+/// Iterations with Jacobi that no system is taken to exceed, so that in the end each candidate has its try:
+/// by cg, which ends on any definite matrix, and by others.
+constexpr double most_iterations_spd = 10000, most_iterations = 1500;
 /// Iterations with multigrid on a scalar equation, and on a system: as many on finer meshes.
 constexpr double of_multigrid = 12, of_multigrid_on_systems = 45;
-/// The rate so far is not believed for more than this many times the iterations done.
-constexpr double farthest = 4;
+/// The rate so far is believed for `near` times the iterations done; beyond, up to `farthest` times, no less
+/// than was expected is.
+constexpr double near = 2, farthest = 4;
 /// The setup of a method that is not in the list.
 constexpr double usual_setup = 100;
 
@@ -60,22 +62,32 @@ const std::vector<Known>& known_methods() {
   const OptionMap iluk = {{"inner", "iluk"}};
   const OptionMap ilut = {{"inner", "ilut"}, {"inner.p", 60}, {"inner.tau", 1e-6}};
   static const std::vector<Known> methods = {
-      {"jacobi", {}, "cg", spd, true, {3, 0}, {0, 1}, {3, 3, 0}, {0.2, 1, 0}, 1, 1},
-      {"amg", {}, "cg", spd, false, {220, 0}, {7, 25}, {400, 1500, 0}, {10, 80, 0}, 0.03, 8},
-      {"ic0", {}, "cg", spd, false, {80, 4}, {1.3, 14}, {100, 400, 0.3}, {1.5, 2, 0.3}, 0.33, 5},
-      {"ick", level_1, "cg", spd, false, {120, 11}, {2.3, 22}, {200, 600, 0.5}, {2.5, 2, 0.5}, 0.17, 4},
-      {"ick", level_2, "cg", spd, false, {0, 55}, {4, 30}, {500, 800, 1}, {4, 2, 0.6}, 0.13, 4},
-      {"adaptive_fsai", {}, "cg", spd, true, {100, 0}, {0, 14}, {90, 150, 0}, {1, 2, 0}, 0.45, 5},
-      {"ls_polynomial", {}, "cg", spd, false, {95, 0}, {9, 0}, {60, 60, 0}, {9, 10, 0}, 0.12, 3},
-      {"jacobi", {}, "bicgstab", any, true, {3, 0}, {0, 1}, {3, 3, 0}, {0.2, 1, 0}, 1, 1},
+      {"jacobi", {}, "cg", spd, true, {3, 0}, {0, 1}, {10, 25, 0}, {0.2, 1, 0}, 1, 1},
+      {"amg", {}, "cg", spd, false, {220, 0}, {7, 25}, {360, 2500, 0}, {10, 40, 0}, 0.03, 8},
+      {"ic0", {}, "cg", spd, false, {80, 4}, {1.3, 14}, {80, 400, 0.3}, {1.5, 2, 0.3}, 0.33, 5},
+      {"ick", level_1, "cg", spd, false, {120, 11}, {2.3, 22}, {250, 1500, 1}, {2.5, 2, 0.6}, 0.17, 4},
+      {"ick", level_2, "cg", spd, false, {0, 55}, {4, 30}, {500, 4000, 2}, {4, 2, 1}, 0.13, 4},
+      {"adaptive_fsai", {}, "cg", spd, true, {100, 0}, {0, 14}, {200, 300, 0}, {1.2, 3, 0}, 0.45, 5},
+      {"ls_polynomial", {}, "cg", spd, false, {95, 0}, {9, 0}, {80, 430, 0}, {9, 13, 0}, 0.12, 3},
+      {"jacobi", {}, "bicgstab", any, true, {3, 0}, {0, 1}, {10, 25, 0}, {0.2, 1, 0}, 1, 1},
       {"ilu0", {}, "bicgstab", any, false, {80, 3}, {1.3, 14}, {100, 400, 0.3}, {1.5, 2, 0.3}, 0.25, 3},
-      {"iluk", level_1, "bicgstab", any, false, {120, 9}, {2.3, 22}, {200, 600, 0.5}, {2.5, 2, 0.5}, 0.15, 3},
-      {"iluk", level_1, "gmres", any, false, {120, 9}, {2.3, 22}, {200, 600, 0.5}, {2.5, 2, 0.5}, 0.22, 3},
-      {"isai", {}, "bicgstab", any, false, {30, 17}, {0.9, 3}, {60, 100, 0}, {1, 2, 0}, 0.45, 3},
-      {"ilut", dense, "gmres", any, false, {0, 5400}, {1.5, 60}, {3000, 2000, 0.5}, {2, 2, 0.6}, 0.08, 3},
-      {"ilut", denser, "gmres", any, false, {0, 24000}, {4.5, 170}, {10000, 2000, 1}, {6, 2, 1}, 0.03, 3},
-      {"matched", iluk, "gmres", any, false, {170, 9}, {2.3, 22}, {600, 2000, 0.5}, {2.5, 3, 0.5}, 0.25, 3},
-      {"matched", ilut, "gmres", any, false, {50, 24000}, {4.5, 170}, {13000, 3000, 1}, {6, 3, 1}, 0.035, 3},
+      {"iluk", level_1, "bicgstab", any, false, {120, 9}, {2.3, 22}, {400, 1500, 1}, {2.5, 2, 0.6}, 0.15, 3},
+      {"iluk", level_1, "gmres", any, false, {120, 9}, {2.3, 22}, {400, 1500, 1}, {2.5, 2, 0.6}, 0.22, 3},
+      {"isai", {}, "bicgstab", any, false, {30, 17}, {0.9, 3}, {100, 130, 0}, {1, 2, 0}, 0.45, 3},
+      {"ilut", dense, "gmres", any, false, {0, 5400}, {1.5, 60}, {40000, 2500, 0}, {2, 60, 0.5}, 0.08, 3},
+      {"ilut", denser, "gmres", any, false, {0, 24000}, {4.5, 170}, {200000, 12000, 0}, {6, 200, 1}, 0.03, 3},
+      {"matched", iluk, "gmres", any, false, {170, 9}, {2.3, 22}, {600, 2500, 1}, {2.5, 3, 0.6}, 0.25, 3},
+      {"matched",
+       ilut,
+       "gmres",
+       any,
+       false,
+       {50, 24000},
+       {4.5, 170},
+       {200000, 15000, 0},
+       {6, 200, 1},
+       0.035,
+       3},
   };
   return methods;
 }
@@ -189,8 +201,8 @@ double work_of_iteration(const std::string& solver, double application, std::int
                          std::int64_t nnz, double launch) {
   const double n = static_cast<double>(num_rows);
   const double pass = (1 - launch) * 8 * n / (12 * static_cast<double>(nnz) + 28 * n);
-  if (solver == "cg") return 1 + application + 10 * pass + 4 * launch;
-  if (solver == "bicgstab") return 2 * (1 + application) + 22 * pass + 8 * launch;
+  if (solver == "cg") return 1 + application + 10 * pass + 7 * launch;
+  if (solver == "bicgstab") return 2 * (1 + application) + 22 * pass + 9 * launch;
   return 1 + application + 60 * pass + 8 * launch;  // gmres, on average over a restart of 50
 }
 
@@ -251,13 +263,16 @@ double iterations_left(const std::vector<double>& norms, double target) {
 
 double believed_iterations_left(const std::vector<double>& norms, double target, double expected) {
   const double done = std::max(1.0, static_cast<double>(norms.size()) - 1);
-  return std::min(iterations_left(norms, target), std::max(farthest * done, expected - done));
+  const double left = iterations_left(norms, target);
+  if (left <= near * done) return left;
+  return std::max(expected - done, std::min(left, farthest * done));
 }
 
 void expect_iterations(std::vector<Candidate>& candidates, std::optional<double> of_jacobi) {
   for (Candidate& candidate : candidates) {
     if (candidate.was_tried) continue;
-    const double jacobis = std::min(of_jacobi.value_or(candidate.jacobis), most_iterations);
+    const double most = candidate.needs_spd ? most_iterations_spd : most_iterations;
+    const double jacobis = std::min(of_jacobi.value_or(candidate.jacobis), most);
     candidate.iterations = std::max(candidate.least, jacobis * candidate.of_jacobis);
   }
 }
