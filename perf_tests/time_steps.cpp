@@ -3,7 +3,6 @@
 #include "named_method.hpp"
 
 #include <prekond/matrix/io/matrix_market.hpp>
-#include <prekond/matrix/spmv.hpp>
 #include <prekond/precond/linear_solver.hpp>
 
 #include <algorithm>
@@ -15,9 +14,9 @@
 #include <vector>
 
 /// Matrices of one pattern, one after another, with each way to use a setup again: time_steps REPEAT RTOL
-/// METHOD... -- FILE.mtx... A METHOD is a preconditioner with options (amg:theta=0.08) or auto; the solver is
-/// chosen. The right-hand side is A 1 and each solve begins with the solution of the last one. A row of JSON
-/// for each method and way; seconds are the median of REPEAT passes over all matrices.
+/// METHOD... -- NAME... A METHOD is a preconditioner with options (amg:theta=0.08) or auto; the solver is
+/// chosen. NAME.mtx.gz is a matrix and NAME_b.mtx its right-hand side; each solve begins with the solution of
+/// the last one. A row of JSON for each method and way; seconds are the median of REPEAT passes over all.
 namespace {
 
 using namespace prekond;
@@ -29,15 +28,12 @@ struct Step {
   Vector<double, Space> b;
 };
 
-std::vector<Step> read_steps(const Space& space, const std::vector<std::string>& files) {
+std::vector<Step> read_steps(const std::vector<std::string>& names) {
   std::vector<Step> steps;
-  for (const std::string& file : files) {
-    const auto host = read_matrix_market<double>(file);
-    Step step{copy_to<Space>(host), allocate<Vector<double, Space>>(space, "b", host.num_rows)};
-    const auto ones = allocate<Vector<double, Space>>(space, "ones", host.num_cols);
-    Kokkos::deep_copy(space, ones, 1.0);
-    spmv<double, Space>(space, 1.0, step.a, as_multivector(ones), 0.0, as_multivector(step.b));
-    steps.push_back(std::move(step));
+  for (const std::string& name : names) {
+    const auto host = read_matrix_market<double>(name + ".mtx.gz");
+    const auto b = read_vector_market<double>(name + "_b.mtx", host.num_rows);
+    steps.push_back({copy_to<Space>(host), Kokkos::create_mirror_view_and_copy(Space::memory_space{}, b)});
   }
   return steps;
 }
@@ -102,11 +98,11 @@ int main(int argc, char** argv) try {
   const std::vector<std::string> words(argv + 1, argv + argc);
   const auto end = std::find(words.begin(), words.end(), "--");
   if (words.size() < 5 || words.end() - end < 2) {
-    std::fprintf(stderr, "time_steps REPEAT RTOL METHOD... -- FILE.mtx...\n");
+    std::fprintf(stderr, "time_steps REPEAT RTOL METHOD... -- NAME...\n");
     return 2;
   }
   const Space space;
-  const std::vector<Step> steps = read_steps(space, {end + 1, words.end()});
+  const std::vector<Step> steps = read_steps({end + 1, words.end()});
   for (auto method = words.begin() + 2; method != end; ++method)
     measure(space, steps, *method, std::atof(words[1].c_str()), std::max(1, std::atoi(words[0].c_str())));
   return 0;

@@ -173,7 +173,7 @@ std::vector<Candidate>::iterator AutoSolver<Scalar, Space>::first() {
                                     [](const Candidate& one) { return one.was_tried; });
   if (is_begun || best == m_candidates.end() || jacobi == m_candidates.end()) return best;
   const double trial = jacobi->setup + first_look * jacobi->iteration;
-  m_is_trial = trial <= m_budget * best->work(m_solves);
+  m_is_trial = jacobi != best && trial <= m_budget * best->work(m_solves);
   return m_is_trial ? jacobi : best;
 }
 
@@ -212,7 +212,7 @@ bool AutoSolver<Scalar, Space>::set_up(const Space& space, const Reducer<Scalar,
 
 /// A candidate's iterations say how hard the system is, in iterations with Jacobi: by Jacobi as they are, by
 /// others half of what experience makes of them, because the other method may be the wrong one, and no less
-/// than is expected of the matrix. Those of candidates that were left only rise.
+/// than is expected of the matrix. Iterations of candidates that were left only rise.
 template <class Scalar, class Space>
 void AutoSolver<Scalar, Space>::expect(const Candidate& tried, double iterations) {
   const bool is_jacobi = tried.preconditioner.name == "jacobi";
