@@ -164,7 +164,7 @@ TYPED_TEST(LinearSolverTest, FormerValuesThatFailAreTriedMoreAndMoreSeldom) {
     renewed.set_values(TypeParam(), a);
     if (this->solve(solver, a) > this->solve(renewed, a)) failures.push_back(s);
   }
-  EXPECT_EQ(failures, (std::vector<int>{1, 3, 7, 15, 34, 36}));
+  EXPECT_EQ(failures, (std::vector<int>{1, 9, 34}));
 }
 
 TYPED_TEST(LinearSolverTest, APhaseThatIsCheapIsNotLeftOut) {

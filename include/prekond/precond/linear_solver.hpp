@@ -22,9 +22,9 @@ namespace prekond {
 /// new phases (the rule of ski rental; Karlin, Manasse, Rudolph, Sleator, Algorithmica 3, 1988). The solves
 /// go on from the x of the caller's, as in a nonlinear iteration or a time step. A solve that fails with an M
 /// of former values, or takes the work of two numeric phases longer, is repeated from the x reached with a
-/// new one, and where that fails, with methods chosen anew. The next matrix gets a numeric phase at once
-/// then; after more failures in a row 3, 7, 15, at most 64 matrices do. All do where a numeric phase takes
-/// less than a tenth of a solve.
+/// new one, and where that fails, with methods chosen anew. The next 7 matrices get a
+/// numeric phase at once then; after more failures in a row 21, 49, and at most 64 do. All do where a numeric
+/// phase takes less than a tenth of a solve.
 ///
 /// All decisions follow from modelled work and iterations, none from times: the same input gives the same
 /// bits.

@@ -19,8 +19,9 @@ namespace {
 constexpr double part_of_numeric = 0.5;
 /// A numeric phase that takes no more than this part of a solve is not worth leaving out.
 constexpr double least_part = 0.1;
-/// The most matrices in a row that get a numeric phase after former values have failed again and again.
-constexpr std::int64_t longest_pause = 64;
+/// Matrices in a row that get a numeric phase after former values have failed, and have failed again and
+/// again.
+constexpr std::int64_t shortest_pause = 7, longest_pause = 64;
 
 }  // namespace
 
@@ -169,7 +170,7 @@ SolveResult LinearSolver<Scalar, Space>::solve(const Space& space, VectorView<co
     return sum;
   }
   if (result && !m_is_current) {
-    m_pause = m_wait = std::min(2 * m_pause + 1, longest_pause);
+    m_pause = m_wait = std::min(2 * m_pause + shortest_pause, longest_pause);
     result = attempt(space, b, x, stopping, monitor, true);
     if (result && add(*result)) return sum;
   }
