@@ -14,7 +14,7 @@ enum class For { spd, any };
 
 /// Iterations with Jacobi that no system is taken to exceed, so that in the end each candidate has its try:
 /// by cg, which ends on any definite matrix, and by others.
-constexpr double most_iterations_spd = 10000, most_iterations = 1500;
+constexpr double most_iterations_cg = 10000, most_iterations = 1500;
 /// Iterations with multigrid on a scalar equation, and on a system: as many on finer meshes.
 constexpr double of_multigrid = 12, of_multigrid_on_systems = 45;
 /// The rate so far is believed for `near` times the iterations done; beyond, up to `farthest` times, no less
@@ -271,7 +271,7 @@ double believed_iterations_left(const std::vector<double>& norms, double target,
 void expect_iterations(std::vector<Candidate>& candidates, std::optional<double> of_jacobi) {
   for (Candidate& candidate : candidates) {
     if (candidate.was_tried) continue;
-    const double most = candidate.needs_spd ? most_iterations_spd : most_iterations;
+    const double most = candidate.solver.name == "cg" ? most_iterations_cg : most_iterations;
     const double jacobis = std::min(of_jacobi.value_or(candidate.jacobis), most);
     candidate.iterations = std::max(candidate.least, jacobis * candidate.of_jacobis);
   }
