@@ -39,7 +39,7 @@ def solve(arguments, matrix, options):
             return {"reason": ended.stderr.strip().split("\n")[-1][:160]}
         found = load(report.name)
     return {"reason": found["solver"]["reason"], "converged": found["solver"]["converged"], "iterations": found["solver"]["iterations"],
-            "seconds": float(f"{found['total_seconds']:.4g}"), "method": method_text(found["preconditioner"], found["solver"]["name"]),
+            "seconds": float(f"{found['total_seconds']:.4g}"), "setup": float(f"{found['total_seconds'] - found['solver']['seconds']:.4g}"), "method": method_text(found["preconditioner"], found["solver"]["name"]),
             "candidates": found["candidates"], "rows": found["matrix"]["rows"], "nnz": found["matrix"]["nnz"], "machine": found["prekond"]}
 
 
@@ -74,7 +74,7 @@ def measure(arguments):
                 continue
             words, label = words_of(candidate)
             row["methods"][label] = {key: value for key, value in solve(arguments, matrix, words).items()
-                                     if key in ("reason", "converged", "iterations", "seconds")}
+                                     if key in ("reason", "converged", "iterations", "seconds", "setup")}
         results[name] = row
         store(arguments.out, results)
         print(name, ratio_of(row), flush=True)

@@ -123,8 +123,9 @@ std::vector<Candidate> successors(const Settings& settings, const Outcome<Scalar
   }
   // As in AutoSolver, half of what experience makes of them.
   const bool is_jacobi = !like || like->preconditioner.name == "jacobi";
-  return by_expected_work(std::move(candidates),
-                          is_jacobi ? iterations : iterations / (2 * like->of_jacobis));
+  const double jacobis = is_jacobi ? iterations : iterations / (2 * like->of_jacobis);
+  const double least = candidates.empty() || (is_jacobi && iterations > 0) ? 0 : candidates.front().jacobis;
+  return by_expected_work(std::move(candidates), std::max(jacobis, least));
 }
 
 }  // namespace

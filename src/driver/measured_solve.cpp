@@ -346,6 +346,7 @@ MatrixStatistics statistics_of_all(const Context& context, const Problem<Scalar>
                               &facts.diagonal_negative, &facts.diagonal_positive, &facts.m_matrix_rows})
     *count = all.sum(*count);
   facts.row_length_max = -all.min(-facts.row_length_max);
+  facts.jacobi_norm = all.max(facts.jacobi_norm);
   facts.row_length_mean = static_cast<double>(facts.nnz) / static_cast<double>(facts.num_rows);
   facts.num_cols = facts.lower_bandwidth = facts.upper_bandwidth = facts.num_rows;
   const bool is_symmetric = all.is_root() && problem.facts.at("matrix").at("symmetric");

@@ -77,16 +77,25 @@ void KrylovIteration<Scalar, Space>::true_residual(const MultiVectorView<Scalar,
   if (precision == Precision::single || !m_system.is_compensated()) {
     m_system.multiply(range(m_problem.x), range(r), Scalar(-1), Scalar(1));
   } else {
-    if (m_low.extent(1) == 0) m_low = allocate_columns("prekond::krylov::low_residual", num_columns());
-    set_zero(space(), m_low);
+    clear_low();
     m_system.subtract_compensated(range(m_problem.x), range(r), range(m_low));
-    for (int c : m_running)
-      Kokkos::parallel_for(
-          "prekond::krylov::add_low",
-          Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space(), 0, num_rows()),
-          AddVector<Scalar, Space>{column(r, c), column(m_low, c)});
+    add_low(r);
   }
   count_products();
+}
+
+template <class Scalar, class Space>
+void KrylovIteration<Scalar, Space>::clear_low() {
+  if (m_low.extent(1) == 0) m_low = allocate_columns("prekond::krylov::low_residual", num_columns());
+  set_zero(space(), m_low);
+}
+
+template <class Scalar, class Space>
+void KrylovIteration<Scalar, Space>::add_low(const MultiVectorView<Scalar, Space>& r) {
+  for (int c : m_running)
+    Kokkos::parallel_for("prekond::krylov::add_low",
+                         Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space(), 0, num_rows()),
+                         AddVector<Scalar, Space>{column(r, c), column(m_low, c)});
 }
 
 template <class Scalar, class Space>
@@ -228,9 +237,21 @@ void KrylovIteration<Scalar, Space>::measure_truth() {
 template <class Scalar, class Space>
 void KrylovIteration<Scalar, Space>::confirm_rounded(int c) {
   m_running = {c};
-  m_system.round_solution(c);
+  clear_low();
+  m_system.round_solution(c, range(m_scratch), range(m_low));
+  add_low(m_scratch);
+  count_products();
+  m_norms.start(space(), c, 0, column(m_scratch, c), m_reduce);
+  m_norms.read(space(), 1, m_problem.reducer);
+  const int exponent = m_system.rhs_exponent(c);
+  const ExtendedNumber unscaled = m_norms.of(c, 0).times_power(-exponent);
   measure_truth();
-  const Column& state = m_columns[c];
+  Column& state = m_columns[c];
+  constexpr double more_than_rounding = 1.001;
+  if (unscaled.is_finite() && ratio(unscaled, state.truth) > more_than_rounding) {
+    state.truth = unscaled;
+    state.result.true_relative_residual = ratio(unscaled.times_power(exponent), state.norm_b);
+  }
   if (!state.truth.is_finite() || state.truth.value() > state.threshold.value)
     ended(c, StopReason::out_of_range);
 }

@@ -263,6 +263,9 @@ class KrylovIteration {
 
   /// Tests whether a solution of the scaled system is still one once it is rounded to its type.
   void confirm_rounded(int c);
+  /// Makes m_low zero, and adds it to r.
+  void clear_low();
+  void add_low(const MultiVectorView<Scalar, Space>& r);
 
   StopReason final_reason(int c) const;
 

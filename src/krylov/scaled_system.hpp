@@ -127,6 +127,21 @@ class ScaledSystem {
     scale_solution(c, power);
     scale_solution(c, -power);
   }
+  /// The same, and y + y_low = b - A x, of that column, in numbers as they are: what the powers of two make
+  /// too small is not lost there.
+  void round_solution(int c, MultiVectorView<Scalar, Space> y, MultiVectorView<Scalar, Space> y_low) {
+    const Space& space = m_problem.space;
+    const auto columns = std::make_pair(c, c + 1);
+    const MultiVectorView<const Scalar, Space> x = Kokkos::subview(m_problem.x, Kokkos::ALL, columns);
+    const int power = solution_exponent(c);
+    scale_solution(c, power);
+    Kokkos::deep_copy(space, y, Kokkos::subview(m_problem.b, Kokkos::ALL, columns));
+    if (m_compensated != nullptr)
+      m_compensated->apply_compensated(space, -1, x, y, y_low);
+    else
+      m_problem.a.apply(space, x, y, Scalar(-1), Scalar(1));
+    scale_solution(c, -power);
+  }
   /// x' of column c from a copy that was made when e + a was `exponent`.
   void set_solution(int c, VectorView<const Scalar, Space> from, int exponent) {
     times_power<Scalar, Space>(m_problem.space, from, column(m_problem.x, c),

@@ -125,6 +125,7 @@ struct Summarise {
     raise(sum.max_asymmetry, other.max_asymmetry);
     raise(sum.diagonal_max_abs, other.diagonal_max_abs);
     raise(sum.max_abs, other.max_abs);
+    raise(sum.jacobi_norm, other.jacobi_norm);
     sum.symmetric_pattern = sum.symmetric_pattern && other.symmetric_pattern;
     sum.symmetric_values = sum.symmetric_values && other.symmetric_values;
     sum.empty_rows += other.empty_rows;
@@ -162,6 +163,8 @@ struct Summarise {
     const double magnitude = Kokkos::abs(to_double(entry));
     sum.diagonally_dominant_rows += magnitude >= row.off_diagonal;
     sum.m_matrix_rows += row.same_sign <= 0.1 * row.off_diagonal;
+    raise(sum.jacobi_norm,
+          magnitude > 0 ? row.off_diagonal / magnitude : Kokkos::Experimental::infinity_v<double>);
     if (place == a.row_ptrs(i + 1)) {
       ++sum.diagonal_missing;
       return;

@@ -203,6 +203,19 @@ TYPED_TEST(ExtremeScalesTest, ASolutionOutOfRangeEndsAsOutOfRange) {
     }
 }
 
+// The second row asks for x_1 = 0, the first one then for an x_2 that no double holds. With x_1 = 1/8 the
+// residual of the second row is a subnormal number, which a product with a smaller multiple of x loses.
+TYPED_TEST(ExtremeScalesTest, AResidualThatScalingLosesIsNoSuccess) {
+  const HostMatrix<double> a = sparse<double>({{1, 1e-310, 0}, {1e-310, 0, 0}, {0, 0, 1}});
+  for (const char* name : {"gmres", "fgmres", "bicgstab", "idr"}) {
+    SCOPED_TRACE(name);
+    const auto solved = solve_with<double, TypeParam>({name, {}}, operator_of<TypeParam>(a), nullptr,
+                                                      {0.125, 0, -120}, stop_at(0));
+    EXPECT_FALSE(solved.result.converged) << to_string(solved.result.reason);
+    EXPECT_TRUE(all_finite(solved.x));
+  }
+}
+
 TYPED_TEST(ExtremeScalesTest, AFailureLeavesNoWorseVectorThanTheInitialOne) {
   const HostMatrix<double> a = problem("poisson2d:5");
   const std::vector<double> b = random_vector(a.num_rows);

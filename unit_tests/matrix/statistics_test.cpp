@@ -7,6 +7,7 @@
 #include "testing/spaces.hpp"
 
 #include <cmath>
+#include <limits>
 
 namespace prekond::testing {
 namespace {
@@ -44,6 +45,7 @@ TYPED_TEST(Statistics, MixedMatrix) {
   EXPECT_EQ(s.lower_bandwidth, 3);
   EXPECT_EQ(s.upper_bandwidth, 2);
   EXPECT_EQ(s.diagonally_dominant_rows, 2);
+  EXPECT_EQ(s.jacobi_norm, std::numeric_limits<double>::infinity());
   EXPECT_DOUBLE_EQ(s.frobenius_norm, std::sqrt(16.0 + 1 + 1 + 9 + 25 + 16 + 64));
   EXPECT_EQ(s.max_abs, 8);
 }
@@ -86,6 +88,7 @@ TYPED_TEST(Statistics, RectangularAndEmpty) {
 TYPED_TEST(Statistics, NormsOfLargeAndSmallEntriesAreFinite) {
   const auto a = sparse<double>({{3, -1, 0.5}, {-1, 2, 1e-3}, {0.5, 1e-3, 7}});
   const auto plain = measure<TypeParam>(a);
+  EXPECT_DOUBLE_EQ(plain.jacobi_norm, 1.001 / 2);
   for (const int k : {-1000, -565, -479, -100, -1, 1, 100, 479, 565, 1000}) {
     auto scaled = a;
     for (double& value : scaled.values) value = std::ldexp(value, k);
@@ -93,6 +96,7 @@ TYPED_TEST(Statistics, NormsOfLargeAndSmallEntriesAreFinite) {
     EXPECT_DOUBLE_EQ(std::ldexp(s.frobenius_norm, -k), plain.frobenius_norm) << k;
     EXPECT_EQ(std::ldexp(s.max_abs, -k), plain.max_abs) << k;
     EXPECT_EQ(s.max_asymmetry, plain.max_asymmetry) << k;
+    EXPECT_EQ(s.jacobi_norm, plain.jacobi_norm) << k;
     EXPECT_TRUE(s.symmetric_values) << k;
     EXPECT_EQ(s.diagonally_dominant_rows, plain.diagonally_dominant_rows) << k;
   }
@@ -122,6 +126,7 @@ TYPED_TEST(Statistics, Poisson) {
   EXPECT_TRUE(s.symmetric_pattern);
   EXPECT_TRUE(s.symmetric_values);
   EXPECT_EQ(s.max_asymmetry, 0);
+  EXPECT_EQ(s.jacobi_norm, 1);
   EXPECT_EQ(s.lower_bandwidth, n);
   EXPECT_EQ(s.upper_bandwidth, n);
   EXPECT_EQ(s.diagonally_dominant_rows, n * n);

@@ -116,6 +116,16 @@ TEST(IterationsLeft, DoNotCountAResidualThatHasRisenAgain) {
   EXPECT_NEAR(iterations_left({1, 1, 1.0 / 16, 8}, 1.0 / 256), 2, 1e-9);
 }
 
+TEST(IterationsLeft, AreBelievedAsFarAsWasExpectedOrFourTimesThoseDone) {
+  std::vector<double> norms(11, 1.0);
+  norms.back() = 0.999;
+  EXPECT_EQ(believed_iterations_left(norms, 1e-8, 20), 40);
+  EXPECT_EQ(believed_iterations_left(norms, 1e-8, 200), 190);
+  norms.back() = 1e-4;  // in the last six
+  EXPECT_NEAR(believed_iterations_left(norms, 1e-8, 200), 6, 1e-9);
+  EXPECT_EQ(believed_iterations_left({}, 1e-8, 1), 4);
+}
+
 // ------------------------------------------------------------------------------------------------ the
 // candidates
 
@@ -153,8 +163,10 @@ TYPED_TEST(AutoSolverTest, AMissingDiagonalEntryRulesJacobiOut) {
 
 TEST(Candidates, TriangularSolvesAreNotTheFirstOnADevice) {
   MatrixStatistics facts;
-  facts.num_rows = facts.num_cols = facts.diagonal_positive = 1000;
-  facts.nnz = 5000;
+  facts.num_rows = facts.num_cols = facts.diagonal_positive = facts.m_matrix_rows = 1000000;
+  facts.nnz = 5000000;
+  facts.row_length_mean = 5;
+  facts.lower_bandwidth = facts.upper_bandwidth = 1000;
   facts.symmetric_values = true;
   double amg = 0, ic0 = 0;
   for (const bool on_device : {false, true}) {
@@ -227,6 +239,11 @@ TEST(Candidates, TriangularFactorsOfTridiagonalMatricesAreExact) {
   EXPECT_EQ(found_in(candidates_for(facts, false, false), "jacobi").least, 1);
   facts.lower_bandwidth = facts.upper_bandwidth = 0;
   EXPECT_LT(found_in(candidates_for(facts, false, false), "jacobi").least, 1);
+  // A device solves with a chain of rows one after the other.
+  facts.lower_bandwidth = facts.upper_bandwidth = 1;
+  facts.jacobi_norm = 1;
+  const auto on_device = by_expected_work(candidates_for(facts, true, false));
+  EXPECT_NE(on_device.front().preconditioner.name, "ic0");
 }
 
 TEST(Candidates, LongRowsRaiseTheWorkOfFillAndMultigrid) {
@@ -241,12 +258,68 @@ TEST(Candidates, LongRowsRaiseTheWorkOfFillAndMultigrid) {
     EXPECT_EQ(found_in(with_hub, name).setup, found_in(usual, name).setup);
 }
 
-TEST(Candidates, MultigridIsExpectedToTakeMoreIterationsOnSystems) {
+/// The iterations that are expected of a method before any is tried.
+double iterations_of(const MatrixStatistics& facts, const std::string& name) {
+  auto candidates = candidates_for(facts, false, false);
+  expect_iterations(candidates);
+  return found_in(candidates, name).iterations;
+}
+
+TEST(Candidates, MultigridIsExpectedToTakeMoreIterationsOnSystemsButNotOnFinerMeshes) {
   MatrixStatistics facts = facts_of_rows();
   facts.symmetric_values = true;
-  const double usual = found_in(candidates_for(facts, false, false), "amg").of_jacobis;
+  facts.jacobi_norm = 1;
+  const double usual = iterations_of(facts, "amg");
   facts.m_matrix_rows = 500;
-  EXPECT_GT(found_in(candidates_for(facts, false, false), "amg").of_jacobis, usual);
+  EXPECT_GT(iterations_of(facts, "amg"), 2 * usual);
+  facts.num_rows = facts.diagonal_positive = facts.m_matrix_rows = 125000;
+  EXPECT_NEAR(iterations_of(facts, "amg"), usual, 1e-9);
+}
+
+TEST(Candidates, JacobiIsExpectedToTakeMoreIterationsOnFinerMeshes) {
+  MatrixStatistics facts = facts_of_rows();
+  facts.symmetric_values = true;
+  facts.jacobi_norm = 1;
+  facts.row_length_mean = 7;
+  const double in_space = iterations_of(facts, "jacobi");
+  facts.row_length_mean = 5;
+  EXPECT_GT(iterations_of(facts, "jacobi"), 2 * in_space) << "a mesh in the plane";
+  facts.row_length_mean = 7;
+  facts.num_rows = facts.num_cols = facts.diagonal_positive = facts.m_matrix_rows = 64000;
+  EXPECT_NEAR(iterations_of(facts, "jacobi"), 4 * in_space, 1e-9);
+  facts.m_matrix_rows = 1000;
+  EXPECT_GT(iterations_of(facts, "jacobi"), 16 * in_space) << "a system of equations";
+}
+
+TEST(Candidates, ADominantDiagonalBoundsTheIterationsOfJacobi) {
+  MatrixStatistics facts = facts_of_rows();
+  facts.num_rows = facts.num_cols = facts.diagonal_positive = 1000000;
+  for (const bool is_symmetric : {false, true}) {
+    facts.symmetric_values = is_symmetric;
+    facts.jacobi_norm = 1;
+    const double usual = iterations_of(facts, "jacobi");
+    facts.jacobi_norm = 0.8;
+    // The condition is at most 9, so that the error falls by 2 an iteration of cg, and by 0.8^-2 one of
+    // bicgstab.
+    EXPECT_NEAR(iterations_of(facts, "jacobi"), std::log(1e8) * (is_symmetric ? 1.5 : 0.5 / -std::log(0.8)),
+                1e-9);
+    EXPECT_LT(iterations_of(facts, "jacobi"), usual);
+    facts.jacobi_norm = 0;
+    EXPECT_NEAR(iterations_of(facts, "jacobi"), is_symmetric ? std::log(1e8) / 2 : 1, 1e-9);
+  }
+}
+
+TEST(Candidates, KernelsOfSmallMatricesTakeTheTimeOfTheirStart) {
+  MatrixStatistics small = facts_of_rows(), large = small;
+  small.symmetric_values = large.symmetric_values = true;
+  large.num_rows = large.diagonal_positive = large.m_matrix_rows = 10000000;
+  large.nnz = 270000000;
+  const auto of_small = candidates_for(small, true, false), of_large = candidates_for(large, true, false);
+  EXPECT_GT(found_in(of_small, "amg").application, 2 * found_in(of_large, "amg").application);
+  EXPECT_GT(found_in(of_small, "amg").setup, 2 * found_in(of_large, "amg").setup);
+  // A product, an application, and seven kernels for the vectors, each as much as the product.
+  EXPECT_NEAR(found_in(of_small, "jacobi").iteration, 9, 0.1);
+  EXPECT_NEAR(found_in(of_large, "jacobi").iteration, 1.5, 0.1);
 }
 
 TYPED_TEST(AutoSolverTest, TheForecastOfOneMethodRaisesWhatIsExpectedOfOthers) {
@@ -259,6 +332,42 @@ TYPED_TEST(AutoSolverTest, TheForecastOfOneMethodRaisesWhatIsExpectedOfOthers) {
       system, names);
   EXPECT_TRUE(TestFixture::solve(system, chooser, stop_at(1e-10, 2000)).converged);
   EXPECT_GT(chooser.candidates()[1].iterations, 10);
+}
+
+TYPED_TEST(AutoSolverTest, ADozenIterationsOfJacobiComeFirstWhereTheyAreWithinTheBudget) {
+  using System = typename TestFixture::System;
+  const auto tried = [](System& system, double setup_of_best) {
+    std::vector<std::string> names;
+    // 100 iterations of Jacobi are expected, and 10 of the other one, which costs less.
+    auto chooser = TestFixture::chooser_of({TestFixture::candidate("jacobi", "cg", 1, 2.5, 1),
+                                            TestFixture::candidate("ic0", "cg", setup_of_best, 1, 0.1)},
+                                           system, names);
+    EXPECT_TRUE(TestFixture::solve(system, chooser, stop_at(1e-10, 2000)).converged);
+    if (names.size() > 1) {
+      EXPECT_THAT(chooser.candidates()[0].outcome, HasSubstr("left after 12 iterations"));
+    }
+    return names;
+  };
+  System hard("poisson2d:60");
+  EXPECT_EQ(tried(hard, 116), (std::vector<std::string>{"jacobi", "ic0"}));  // 31 of 126
+  System again("poisson2d:60");
+  EXPECT_EQ(tried(again, 112), (std::vector<std::string>{"ic0"}));  // 31 of 122
+  System easy("poisson2d:4");
+  EXPECT_EQ(tried(easy, 116), (std::vector<std::string>{"jacobi"})) << "it is done at the first look";
+}
+
+TYPED_TEST(AutoSolverTest, WhatOthersShowRaisesWhatIsExpectedOfOneThatWasLeft) {
+  using System = typename TestFixture::System;
+  System system("poisson2d:60");
+  std::vector<std::string> names;
+  // Jacobi is believed to take 100 iterations after its trial. The next one takes more than 20 times what is
+  // expected of it.
+  auto chooser = TestFixture::chooser_of(
+      {TestFixture::candidate("jacobi", "cg", 1, 2.5, 1), TestFixture::candidate("ic0", "cg", 130, 1, 0.02)},
+      system, names);
+  EXPECT_TRUE(TestFixture::solve(system, chooser, stop_at(1e-10, 2000)).converged);
+  EXPECT_EQ(names, (std::vector<std::string>{"jacobi", "ic0"}));
+  EXPECT_GT(chooser.candidates()[0].iterations, 500);
 }
 
 TYPED_TEST(AutoSolverTest, AMethodThatIsExpectedToBeSlowHasItsTime) {

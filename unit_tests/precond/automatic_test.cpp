@@ -83,8 +83,8 @@ void fill_new_memory(Kokkos_Profiling_SpaceHandle, const char* label, const void
 
 TYPED_TEST(AutomaticTest, WhatStoodInItsMemoryDecidesNothing) {
   if (!is_host_space<TypeParam>) GTEST_SKIP() << "a tool of a host writes into the memory";
-  const auto reason = [a = this->dominant()] {
-    Automatic<double, TypeParam> m;
+  const auto reason = [a = this->dominant(), options = this->with(1)] {
+    Automatic<double, TypeParam> m(options);
     m.numeric(TypeParam(), a);
     return m.report().notes.front();
   };
@@ -109,7 +109,7 @@ TYPED_TEST(AutomaticTest, AGeneralMatrixGetsOneForGmres) {
 
 // Jacobi takes a dozen iterations for the first; for the second hundreds, which the trial tells.
 TYPED_TEST(AutomaticTest, TheTrialTellsHowHardASystemIs) {
-  Automatic<double, TypeParam> easy, hard, untried(this->with(0));
+  Automatic<double, TypeParam> easy(this->with(1)), hard, untried(this->with(0));
   easy.numeric(TypeParam(), this->dominant());
   EXPECT_EQ(easy.inner().name(), "jacobi");
   EXPECT_THAT(easy.report().notes.front(), HasSubstr("Jacobi would take about"));

@@ -43,6 +43,9 @@ struct MatrixStatistics {
   /// Rows as of an M-matrix, but for a tenth: the sum of |a_ij| over the a_ij, j != i, that do not have the
   /// sign opposite to that of a_ii is at most a tenth of the sum over all j != i.
   std::int64_t m_matrix_rows = 0;
+  /// The maximum norm of I - D^-1 A: the largest sum over j != i of |a_ij| / |a_ii| of a row; infinity where
+  /// an a_ii is 0 or missing.
+  double jacobi_norm = 0;
   double frobenius_norm = 0;
   double max_abs = 0;
 };

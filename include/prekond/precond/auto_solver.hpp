@@ -15,8 +15,10 @@ namespace prekond {
 
 /// Solves A x = b with methods of its own choice.
 ///
-/// It begins with the candidate that is expected to be done first, and looks at the residual from time to
-/// time: where the work left by its rate exceeds that of another candidate by a quarter, that one goes on
+/// It begins with a dozen iterations of Jacobi, to see how hard the system is, where these cost at most
+/// `budget` of what is expected of the best candidate. Then the candidate that is expected to be done first
+/// goes on. It looks at the residual from time to time: where the work left by its rate exceeds that of
+/// another candidate by a quarter, that one goes on
 /// from the x reached. A candidate whose setup fails, that breaks down or that stagnates is out. All
 /// decisions follow from modelled work and residuals, none from times: the same input gives the same bits.
 ///
@@ -74,6 +76,7 @@ class AutoSolver {
                       Candidate& candidate, const Applied* preconditioner);
 
   std::vector<Candidate>::iterator cheapest(const Candidate* except);
+  std::vector<Candidate>::iterator first();
 
   std::vector<Candidate> m_candidates;
   std::int64_t m_num_rows, m_nnz;
@@ -81,6 +84,7 @@ class AutoSolver {
   Setup m_setup;
   Listener m_listener;
   std::size_t m_chosen = 0;
+  bool m_is_trial = false;             ///< the next attempt is only to see how hard the system is
   const Candidate* m_ready = nullptr;  ///< the one that is set up
   const Applied* m_applied = nullptr;  ///< its preconditioner
   double m_by_jacobi = 0;              ///< iterations that Jacobi takes, by its own attempts

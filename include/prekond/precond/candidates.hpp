@@ -23,6 +23,7 @@ struct Candidate {
   double setup = 0;        ///< work of the setup
   double application = 0;  ///< work of an application of M^-1
   double iteration = 0;    ///< work of an iteration, with its application and its vectors
+  double jacobis = 100;    ///< iterations with Jacobi, as expected of the matrix before any is done
   double of_jacobis = 1;   ///< iterations over those with Jacobi, by experience
   double least = 1;        ///< iterations at least, by experience
   double iterations = 0;   ///< still expected
@@ -51,14 +52,21 @@ std::vector<Candidate> with_named(std::vector<Candidate> candidates, const Metho
 /// do not fall.
 double iterations_left(const std::vector<double>& norms, double target);
 
+/// The same as far as it is believed: the rate of the first iterations is too good, and that of a Krylov
+/// method grows. More than twice those done are no less than were `expected` in all before the first, and no
+/// more than 4 times those done where that is farther.
+double believed_iterations_left(const std::vector<double>& norms, double target, double expected);
+
 /// Sets the iterations that are expected of all candidates that were not tried: by the iterations that Jacobi
-/// takes with the same kind of solver, or by usual ones where these are not known. No system is taken to need
-/// more than 1500 iterations of Jacobi, so that in the end each candidate has its try.
+/// takes with the same kind of solver, or those expected of the matrix where these are not known. No system
+/// is taken to need more than 1500 iterations of Jacobi, or 10,000 with cg, so that in the end each candidate
+/// has its try.
 void expect_iterations(std::vector<Candidate>& candidates, std::optional<double> of_jacobi = {});
 
-/// The candidates that are not out, the least expected work first, before any is tried. Jacobi is expected to
-/// take `jacobis` iterations, and no less than is usual.
-std::vector<Candidate> by_expected_work(std::vector<Candidate> candidates, double jacobis = 0);
+/// The candidates that are not out, the least expected work first, before any is tried. Jacobi takes
+/// `jacobis` iterations, where they are known.
+std::vector<Candidate> by_expected_work(std::vector<Candidate> candidates,
+                                        std::optional<double> jacobis = {});
 
 /// After a breakdown that shows A not to be positive definite: takes those out that need it and were not
 /// tried, and the others in, but for the preconditioner that failed.

@@ -17,12 +17,14 @@ namespace prekond {
 ///
 /// A preconditioner M outlives the values that it was made of, as `reuse` says. By `automatic` M stays as it
 /// is while A changes. The iterations that a solve takes beyond those of the first solve with M are the price
-/// of that. Once they have cost as much work as another numeric phase is expected to, the next solve begins
-/// with one: over all solves the price is at most twice that of the best moments for new phases, but for the
-/// last solve before each (the rule of ski rental; Karlin, Manasse, Rudolph, Sleator, Algorithmica 3, 1988).
-/// The solves go on from the x of the caller's, as in a nonlinear iteration or a time step.
-/// A solve that fails with an M of former values, or takes the work of two numeric phases longer, is repeated
-/// from the x reached with a new one, and where that fails, with methods chosen anew.
+/// of that. Once they have cost as much work as another numeric phase is expected to, half that of a setup,
+/// the next solve begins with one: over all solves the price is at most twice that of the best moments for
+/// new phases (the rule of ski rental; Karlin, Manasse, Rudolph, Sleator, Algorithmica 3, 1988). The solves
+/// go on from the x of the caller's, as in a nonlinear iteration or a time step. A solve that fails with an M
+/// of former values, or takes the work of two numeric phases longer, is repeated from the x reached with a
+/// new one, and where that fails, with methods chosen anew. The next 7 matrices get a
+/// numeric phase at once then; after more failures in a row 21, 49, and at most 64 do. All do where a numeric
+/// phase takes less than a tenth of a solve.
 ///
 /// All decisions follow from modelled work and iterations, none from times: the same input gives the same
 /// bits.
@@ -65,6 +67,7 @@ class LinearSolver {
                                      const Monitor& monitor, bool refreshes);
   const Method* set_up(const Space& space, const Candidate& candidate);
   bool refresh(const Space& space);
+  bool is_due();
   void begin_count(double iterations);
 
   LinearSolverOptions m_options;
@@ -74,9 +77,10 @@ class LinearSolver {
   std::optional<Candidate> m_chosen;  ///< of the last solve that converged
   bool m_is_current = false;          ///< is M made of the values that A has now?
   std::int64_t m_setups = 0;
-  double m_setup_work = 0;  ///< of M, in products with A
-  double m_iterations = 0;  ///< of the first solve with M's values
-  double m_excess = 0;      ///< work of iterations beyond these, since then
+  double m_numeric_work = 0;             ///< of M, in products with A
+  double m_iterations = 0;               ///< of the first solve with M's values
+  double m_excess = 0;                   ///< work of iterations beyond these, since then
+  std::int64_t m_pause = 0, m_wait = 0;  ///< matrices that get a numeric phase at once: in all, and still
 };
 
 }  // namespace prekond

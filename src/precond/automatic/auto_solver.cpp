@@ -21,9 +21,6 @@ namespace {
 
 /// The first look at the residual is after this many iterations; later ones after half as many again.
 constexpr std::int64_t first_look = 12;
-/// The rate so far is not believed for more than this many times the iterations done: it grows in a Krylov
-/// method.
-constexpr double farthest = 4;
 /// The work left has to exceed that of an untried candidate by the first factor, or of a tried one by the
 /// second.
 constexpr double patience = 1.25, patience_with_tried = 3;
@@ -76,6 +73,7 @@ struct AutoSolver<Scalar, Space>::Attempt {
   double expected;  ///< iterations, before it began
   double spent;     ///< work of the setup
   std::vector<double> norms = {};
+  bool is_trial = false;  ///< it begins to see how hard the system is, and is left at the first look
   std::int64_t next_look = first_look;
   bool was_left = false;
 
@@ -92,15 +90,17 @@ struct AutoSolver<Scalar, Space>::Attempt {
     const auto k = static_cast<double>(iteration);
     candidate.setup = 0;  // is done
     candidate.iterations =
-        std::min(iterations_left(norms, std::max(whole.rtol * norm_b, whole.atol)), farthest * k);
+        believed_iterations_left(norms, std::max(whole.rtol * norm_b, whole.atol), expected);
     own.expect(candidate, k + candidate.iterations);
     const auto other = own.cheapest(&candidate);
-    if (other == own.m_candidates.end() || k < least_part_of_iterations * expected ||
-        spent + k * candidate.iteration < own.m_budget * other->work(own.m_solves))
+    if (other == own.m_candidates.end()) return;
+    const bool looks_only = std::exchange(is_trial, false);
+    if (!looks_only && (k < least_part_of_iterations * expected ||
+                        spent + k * candidate.iteration < own.m_budget * other->work(own.m_solves)))
       return;
     // Further solves with this candidate take k iterations more.
     const double left = candidate.work() + (1 - 1 / own.m_solves) * k * candidate.iteration;
-    const double margin = other->was_tried ? patience_with_tried : patience;
+    const double margin = looks_only ? 1 : other->was_tried ? patience_with_tried : patience;
     if (left <= margin * other->work(own.m_solves)) return;
     was_left = true;
     candidate.setup = spent;  // is to be done again where it comes back
@@ -161,6 +161,22 @@ std::vector<Candidate>::iterator AutoSolver<Scalar, Space>::cheapest(const Candi
   return best;
 }
 
+/// The one to begin with: Jacobi, to see how hard the system is, where a dozen iterations are within the
+/// budget; else the cheapest one.
+template <class Scalar, class Space>
+std::vector<Candidate>::iterator AutoSolver<Scalar, Space>::first() {
+  const auto best = cheapest(nullptr);
+  const auto jacobi = std::find_if(m_candidates.begin(), m_candidates.end(), [](const Candidate& one) {
+    return !one.is_out && one.preconditioner.name == "jacobi";
+  });
+  const bool is_begun = std::any_of(m_candidates.begin(), m_candidates.end(),
+                                    [](const Candidate& one) { return one.was_tried; });
+  if (is_begun || best == m_candidates.end() || jacobi == m_candidates.end()) return best;
+  const double trial = jacobi->setup + first_look * jacobi->iteration;
+  m_is_trial = jacobi != best && trial <= m_budget * best->work(m_solves);
+  return m_is_trial ? jacobi : best;
+}
+
 /// \returns whether the candidate can be used
 template <class Scalar, class Space>
 bool AutoSolver<Scalar, Space>::set_up(const Space& space, const Reducer<Scalar, Space>& reducer,
@@ -187,19 +203,25 @@ bool AutoSolver<Scalar, Space>::set_up(const Space& space, const Reducer<Scalar,
   if (flops > 0) {
     const double by_flops = flops / (2 * static_cast<double>(m_nnz));
     candidate.application = std::max(candidate.application, by_flops);
-    candidate.iteration = work_of_iteration(candidate.solver.name, candidate.application, m_num_rows, m_nnz);
+    const double launch = is_host_space<Space> ? 0 : launch_of_product(m_num_rows, m_nnz);
+    candidate.iteration =
+        work_of_iteration(candidate.solver.name, candidate.application, m_num_rows, m_nnz, launch);
   }
   return true;
 }
 
 /// A candidate's iterations say how hard the system is, in iterations with Jacobi: by Jacobi as they are, by
-/// others half of what experience makes of them, because the other method may be the wrong one.
+/// others half of what experience makes of them, because the other method may be the wrong one, and no less
+/// than is expected of the matrix. Iterations of candidates that were left only rise.
 template <class Scalar, class Space>
 void AutoSolver<Scalar, Space>::expect(const Candidate& tried, double iterations) {
   const bool is_jacobi = tried.preconditioner.name == "jacobi";
   m_by_jacobi = is_jacobi ? iterations : m_by_jacobi;
   m_by_others = is_jacobi ? m_by_others : std::max(m_by_others, iterations / (2 * tried.of_jacobis));
-  expect_iterations(m_candidates, std::max(m_by_jacobi, m_by_others));
+  expect_iterations(m_candidates, std::max(m_by_jacobi > 0 ? m_by_jacobi : tried.jacobis, m_by_others));
+  for (Candidate& left : m_candidates)
+    if (left.was_tried && &left != &tried)
+      left.iterations = std::max(left.iterations, m_by_others * left.of_jacobis);
 }
 
 /// Takes a candidate out that failed; after a breakdown that shows A not to be positive definite, all that
@@ -218,6 +240,7 @@ SolveResult AutoSolver<Scalar, Space>::attempt(const Space& space, const Operato
                                                double norm_b, Candidate& candidate,
                                                const Applied* preconditioner) {
   Attempt attempt{*this, candidate, stopping, done, norm_b, stopping, candidate.iterations, candidate.setup};
+  attempt.is_trial = std::exchange(m_is_trial, false);
   const auto solver = create_solver<Scalar, Space>(candidate.solver.name, candidate.solver.options);
   const Monitor see = [&](std::int64_t iteration, double norm) {
     if (monitor) monitor(done + iteration, norm);
@@ -254,7 +277,7 @@ SolveResult AutoSolver<Scalar, Space>::solve(const Space& space, const Operator<
   const double norm_b = norm<Scalar, Space>(space, b, reducer).value();
   SolveResult result;
   int blaming = 0;  // attempts whose end is the system's fault; one may be mistaken
-  for (auto next = cheapest(nullptr); next != m_candidates.end(); next = cheapest(nullptr)) {
+  for (auto next = first(); next != m_candidates.end(); next = cheapest(nullptr)) {
     Candidate& candidate = *next;
     m_chosen = static_cast<std::size_t>(next - m_candidates.begin());
     tell(to_string(candidate) + ": the work of " + number(candidate.work(m_solves)) +

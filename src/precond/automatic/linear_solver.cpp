@@ -13,6 +13,17 @@
 #include <utility>
 
 namespace prekond {
+namespace {
+
+/// A numeric phase on a pattern that is kept, over a whole setup.
+constexpr double part_of_numeric = 0.5;
+/// A numeric phase that takes no more than this part of a solve is not worth leaving out.
+constexpr double least_part = 0.1;
+/// Matrices in a row that get a numeric phase after former values have failed, and have failed again and
+/// again.
+constexpr std::int64_t shortest_pause = 7, longest_pause = 64;
+
+}  // namespace
 
 template <class Scalar, class Space>
 LinearSolver<Scalar, Space>::LinearSolver(const LinearSolverOptions& options) : m_options(options) {
@@ -63,7 +74,7 @@ auto LinearSolver<Scalar, Space>::set_up(const Space& space, const Candidate& ca
                ->build();
   m_made->numeric(space, *m_source);
   ++m_setups;
-  m_setup_work = candidate.setup;
+  m_numeric_work = part_of_numeric * candidate.setup;
   return m_made.get();
 }
 
@@ -88,6 +99,7 @@ SolveResult LinearSolver<Scalar, Space>::solve_anew(const Space& space, VectorVi
       [this, space](const Candidate& candidate) { return set_up(space, candidate); }, m_options.choice);
   const SolveResult result = chooser.solve(space, *m_operator, b, x, stopping, monitor);
   m_chosen = chooser.chosen();
+  m_pause = m_wait = 0;
   begin_count(m_chosen->iterations);
   if (!result.converged) m_made = nullptr;  // the next solve begins anew
   return result;
@@ -116,7 +128,7 @@ std::optional<SolveResult> LinearSolver<Scalar, Space>::attempt(const Space& spa
   if (refreshes && !refresh(space)) return std::nullopt;
   const bool is_former = !m_is_current && !refreshes;
   if (is_former && m_options.reuse == SetupReuse::automatic) {
-    const double most = m_iterations + 1 + (2 * m_setup_work - m_excess) / m_chosen->iteration;
+    const double most = m_iterations + 1 + (2 * m_numeric_work - m_excess) / m_chosen->iteration;
     stopping.max_iters = std::min(stopping.max_iters, static_cast<std::int64_t>(std::min(most, 1e15)));
   }
   const auto solver = create_solver<Scalar, Space>(m_chosen->solver.name, m_chosen->solver.options);
@@ -125,6 +137,16 @@ std::optional<SolveResult> LinearSolver<Scalar, Space>::attempt(const Space& spa
   if (refreshes) begin_count(iterations);
   if (is_former) m_excess += std::max(0.0, iterations - m_iterations) * m_chosen->iteration;
   return result;
+}
+
+/// Does the next matrix get a numeric phase at once?
+template <class Scalar, class Space>
+bool LinearSolver<Scalar, Space>::is_due() {
+  if (m_options.reuse == SetupReuse::values) return true;
+  if (m_numeric_work < least_part * m_iterations * m_chosen->iteration) return true;
+  if (m_wait == 0) return m_excess > m_numeric_work;
+  --m_wait;
+  return true;
 }
 
 template <class Scalar, class Space>
@@ -142,10 +164,13 @@ SolveResult LinearSolver<Scalar, Space>::solve(const Space& space, VectorView<co
     sum = result;
     return sum.converged || stopping.max_iters == 0;
   };
-  const bool is_due = m_options.reuse == SetupReuse::values || m_excess > m_setup_work;
-  std::optional<SolveResult> result = attempt(space, b, x, stopping, monitor, !m_is_current && is_due);
-  if (result && add(*result)) return sum;
+  std::optional<SolveResult> result = attempt(space, b, x, stopping, monitor, !m_is_current && is_due());
+  if (result && add(*result)) {
+    if (!m_is_current) m_pause = 0;
+    return sum;
+  }
   if (result && !m_is_current) {
+    m_pause = m_wait = std::min(2 * m_pause + shortest_pause, longest_pause);
     result = attempt(space, b, x, stopping, monitor, true);
     if (result && add(*result)) return sum;
   }

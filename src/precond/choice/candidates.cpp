@@ -10,16 +10,32 @@
 namespace prekond {
 namespace {
 
-enum class For { definite, general };
+enum class For { spd, any };
 
-/// Iterations with Jacobi before anything is known, and those that no system is taken to exceed.
-constexpr double usual_iterations_spd = 100, usual_iterations = 150, most_iterations = 1500;
+/// Iterations with Jacobi that no system is taken to exceed, so that in the end each candidate has its try:
+/// by cg, which ends on any definite matrix, and by others.
+constexpr double most_iterations_cg = 10000, most_iterations = 1500;
+/// Iterations with multigrid on a scalar equation, and on a system: as many on finer meshes.
+constexpr double of_multigrid = 12, of_multigrid_on_systems = 45;
+/// The rate so far is believed for `near` times the iterations done; beyond, up to `farthest` times, no less
+/// than was expected is.
+constexpr double near = 2, farthest = 4;
 /// The setup of a method that is not in the list.
 constexpr double usual_setup = 100;
 
 /// First and second part of a cost that depends on the mean length of the rows.
 struct Parts {
   double fixed, varying;
+};
+
+/// A cost on a device: passes over the memory, in those of a product with A, kernels that start, and the part
+/// of a kernel's start that each level of a triangular matrix takes.
+struct OnDevice {
+  double passes, kernels, levels;
+
+  double work(double launch, double num_levels) const {
+    return passes * (1 - launch) + (kernels + levels * num_levels) * launch;
+  }
 };
 
 /// A method as it is known before its setup, with work in products with A.
@@ -31,8 +47,8 @@ struct Known {
   bool takes_complex;
   Parts setup;        ///< on a host: fixed + varying m for rows of m entries; of ilut fixed + varying / m
   Parts application;  ///< on a host: fixed + varying / m
-  double device_setup;
-  double device_application;
+  OnDevice device_setup;
+  OnDevice device_application;
   double of_jacobis;  ///< iterations over those with Jacobi and the same kind of solver
   double least;       ///< iterations
 };
@@ -41,27 +57,37 @@ struct Known {
 /// enough: once a method is tried its iterations are measured.
 const std::vector<Known>& known_methods() {
   using enum For;
-  const OptionMap first_level = {{"level", 1}}, second_level = {{"level", 2}};
+  const OptionMap level_1 = {{"level", 1}}, level_2 = {{"level", 2}};
   const OptionMap dense = {{"p", 20}, {"tau", 1e-4}}, denser = {{"p", 60}, {"tau", 1e-6}};
-  const OptionMap matched = {{"inner", "iluk"}};
-  const OptionMap matched_denser = {{"inner", "ilut"}, {"inner.p", 60}, {"inner.tau", 1e-6}};
+  const OptionMap iluk = {{"inner", "iluk"}};
+  const OptionMap ilut = {{"inner", "ilut"}, {"inner.p", 60}, {"inner.tau", 1e-6}};
   static const std::vector<Known> methods = {
-      {"jacobi", {}, "cg", definite, true, {3, 0}, {0, 1}, 3, 0.2, 1, 1},
-      {"amg", {}, "cg", definite, false, {220, 0}, {7, 25}, 400, 10, 0.03, 8},
-      {"ic0", {}, "cg", definite, false, {80, 4}, {1.3, 14}, 350, 30, 0.33, 5},
-      {"ick", first_level, "cg", definite, false, {120, 11}, {2.3, 22}, 500, 50, 0.17, 4},
-      {"ick", second_level, "cg", definite, false, {0, 55}, {4, 30}, 1000, 70, 0.13, 4},
-      {"adaptive_fsai", {}, "cg", definite, true, {100, 0}, {0, 14}, 90, 1, 0.45, 5},
-      {"ls_polynomial", {}, "cg", definite, false, {95, 0}, {9, 0}, 60, 9, 0.12, 3},
-      {"jacobi", {}, "bicgstab", general, true, {3, 0}, {0, 1}, 3, 0.2, 1, 1},
-      {"ilu0", {}, "bicgstab", general, false, {80, 3}, {1.3, 14}, 350, 30, 0.25, 3},
-      {"iluk", first_level, "bicgstab", general, false, {120, 9}, {2.3, 22}, 600, 50, 0.15, 3},
-      {"iluk", first_level, "gmres", general, false, {120, 9}, {2.3, 22}, 600, 50, 0.22, 3},
-      {"isai", {}, "bicgstab", general, false, {30, 17}, {0.9, 3}, 60, 1, 0.45, 3},
-      {"ilut", dense, "gmres", general, false, {0, 5400}, {1.5, 60}, 3000, 80, 0.08, 3},
-      {"ilut", denser, "gmres", general, false, {0, 24000}, {4.5, 170}, 10000, 150, 0.03, 3},
-      {"matched", matched, "gmres", general, false, {170, 9}, {2.3, 22}, 3000, 50, 0.25, 3},
-      {"matched", matched_denser, "gmres", general, false, {50, 24000}, {4.5, 170}, 13000, 150, 0.035, 3},
+      {"jacobi", {}, "cg", spd, true, {3, 0}, {0, 1}, {10, 25, 0}, {0.2, 1, 0}, 1, 1},
+      {"amg", {}, "cg", spd, false, {220, 0}, {7, 25}, {360, 2500, 0}, {10, 40, 0}, 0.03, 8},
+      {"ic0", {}, "cg", spd, false, {80, 4}, {1.3, 14}, {80, 400, 0.3}, {1.5, 2, 0.3}, 0.33, 5},
+      {"ick", level_1, "cg", spd, false, {120, 11}, {2.3, 22}, {250, 1500, 1}, {2.5, 2, 0.6}, 0.17, 4},
+      {"ick", level_2, "cg", spd, false, {0, 55}, {4, 30}, {500, 4000, 2}, {4, 2, 1}, 0.13, 4},
+      {"adaptive_fsai", {}, "cg", spd, true, {100, 0}, {0, 14}, {200, 300, 0}, {1.2, 3, 0}, 0.45, 5},
+      {"ls_polynomial", {}, "cg", spd, false, {95, 0}, {9, 0}, {80, 430, 0}, {9, 13, 0}, 0.12, 3},
+      {"jacobi", {}, "bicgstab", any, true, {3, 0}, {0, 1}, {10, 25, 0}, {0.2, 1, 0}, 1, 1},
+      {"ilu0", {}, "bicgstab", any, false, {80, 3}, {1.3, 14}, {100, 400, 0.3}, {1.5, 2, 0.3}, 0.25, 3},
+      {"iluk", level_1, "bicgstab", any, false, {120, 9}, {2.3, 22}, {400, 1500, 1}, {2.5, 2, 0.6}, 0.15, 3},
+      {"iluk", level_1, "gmres", any, false, {120, 9}, {2.3, 22}, {400, 1500, 1}, {2.5, 2, 0.6}, 0.22, 3},
+      {"isai", {}, "bicgstab", any, false, {30, 17}, {0.9, 3}, {100, 130, 0}, {1, 2, 0}, 0.45, 3},
+      {"ilut", dense, "gmres", any, false, {0, 5400}, {1.5, 60}, {40000, 2500, 0}, {2, 60, 0.5}, 0.08, 3},
+      {"ilut", denser, "gmres", any, false, {0, 24000}, {4.5, 170}, {200000, 12000, 0}, {6, 200, 1}, 0.03, 3},
+      {"matched", iluk, "gmres", any, false, {170, 9}, {2.3, 22}, {600, 2500, 1}, {2.5, 3, 0.6}, 0.25, 3},
+      {"matched",
+       ilut,
+       "gmres",
+       any,
+       false,
+       {50, 24000},
+       {4.5, 170},
+       {200000, 15000, 0},
+       {6, 200, 1},
+       0.035,
+       3},
   };
   return methods;
 }
@@ -69,7 +95,7 @@ const std::vector<Known>& known_methods() {
 /// Why a method does not fit the matrix; empty where it does.
 std::string misfit(const Known& known, const MatrixStatistics& facts, bool definite) {
   const std::int64_t weak = facts.diagonal_missing + facts.diagonal_zero;
-  if (known.matrices == For::definite && !definite)
+  if (known.matrices == For::spd && !definite)
     return facts.symmetric_values ? "not every diagonal entry of A is positive" : "A is not symmetric";
   if (std::string(known.name) == "jacobi" && weak > 0)
     return std::to_string(weak) + " diagonal entries are zero or missing";
@@ -86,6 +112,35 @@ double work_of_long_rows(const MatrixStatistics& facts, bool fills) {
   return fills && added > 1000 ? added : std::clamp(relative * relative, 1.0, 20.0);
 }
 
+/// \returns whether nearly all rows are as of an M-matrix: those of a scalar elliptic equation
+bool is_scalar_equation(const MatrixStatistics& facts) {
+  return 10 * facts.m_matrix_rows >= 9 * facts.num_rows;
+}
+
+bool is_of_plane(const MatrixStatistics& facts) {
+  return facts.row_length_mean < 6;
+}
+
+/// Levels of the triangles of A, one after the other: along a mesh, by experience, or all rows of a chain.
+double levels_of_triangle(const MatrixStatistics& facts) {
+  const auto n = static_cast<double>(facts.num_rows);
+  if (std::max(facts.lower_bandwidth, facts.upper_bandwidth) <= 1) return n;
+  if (!is_scalar_equation(facts)) return 15 * std::cbrt(n);
+  return is_of_plane(facts) ? 2 * std::sqrt(n) : 3 * std::cbrt(n);
+}
+
+/// Iterations with Jacobi that reduce the residual by 10^8: those of a mesh in the plane grow with sqrt(n),
+/// in space with the cube root, both by experience; a dominant diagonal bounds them.
+double iterations_with_jacobi(const MatrixStatistics& facts, For matrices) {
+  const double digits = std::log(1e8), norm = facts.jacobi_norm;
+  const auto n = static_cast<double>(facts.num_rows);
+  if (matrices == For::any) return norm < 1 ? std::min(150.0, digits / -std::log(norm) / 2) : 150;
+  const double by_size = !is_scalar_equation(facts) ? 20 * std::cbrt(n)
+                         : is_of_plane(facts)       ? 3 * std::sqrt(n)
+                                                    : 3.5 * std::cbrt(n);
+  return norm < 1 ? std::min(by_size, digits / 2 * std::sqrt((1 + norm) / (1 - norm))) : by_size;
+}
+
 Candidate candidate_of(const Known& known, const MatrixStatistics& facts, bool on_device) {
   const double row = std::max(1.0, facts.row_length_mean);
   const std::string name = known.name;
@@ -93,22 +148,23 @@ Candidate candidate_of(const Known& known, const MatrixStatistics& facts, bool o
   Candidate candidate;
   candidate.preconditioner = {known.name, known.options};
   candidate.solver = {known.solver, is_gmres ? OptionMap{{"restart", 50}} : OptionMap{}};
-  candidate.needs_spd = known.matrices == For::definite;
+  candidate.needs_spd = known.matrices == For::spd;
   // The p entries of a row of ILUT's factors do not grow with the rows of A, nor does the work on them.
   const bool fills_to_p = known.options.count("p") > 0 || known.options.count("inner.p") > 0;
-  candidate.setup =
-      on_device ? known.device_setup : known.setup.fixed + known.setup.varying * (fills_to_p ? 1 / row : row);
-  candidate.application =
-      on_device ? known.device_application : known.application.fixed + known.application.varying / row;
+  const double launch = on_device ? launch_of_product(facts.num_rows, facts.nnz) : 0;
+  const double levels = levels_of_triangle(facts);
+  candidate.setup = on_device ? known.device_setup.work(launch, levels)
+                              : known.setup.fixed + known.setup.varying * (fills_to_p ? 1 / row : row);
+  candidate.application = on_device ? known.device_application.work(launch, levels)
+                                    : known.application.fixed + known.application.varying / row;
   const bool fills = known.options.count("level") > 0 || known.options == OptionMap{{"inner", "iluk"}};
   if (name == "amg" || fills) candidate.setup *= work_of_long_rows(facts, fills);
+  candidate.jacobis = std::max(1.0, iterations_with_jacobi(facts, known.matrices));
   candidate.of_jacobis = known.of_jacobis;
   candidate.least = known.least;
-  // Multigrid takes more iterations for a system than for a scalar equation's M-matrix, but no more on finer
-  // meshes, where Jacobi's grow with the rows along an edge.
-  if (name == "amg" && 10 * facts.m_matrix_rows < 9 * facts.num_rows)
-    candidate.of_jacobis =
-        std::min(4 * candidate.of_jacobis, 2 / std::cbrt(static_cast<double>(facts.num_rows)));
+  if (name == "amg")
+    candidate.of_jacobis = std::min(
+        0.5, (is_scalar_equation(facts) ? of_multigrid : of_multigrid_on_systems) / candidate.jacobis);
   // Without a matching, an ILU has no pivots for zeros on the diagonal, but for those of a saddle point,
   // which get fill.
   const std::int64_t weak = facts.diagonal_missing + facts.diagonal_zero;
@@ -116,9 +172,10 @@ Candidate candidate_of(const Known& known, const MatrixStatistics& facts, bool o
   if (name != "matched" && weak > 0 && !is_saddle_point) candidate.of_jacobis *= 10;
   // The factors of a tridiagonal matrix have no fill to leave out, and a diagonal one has no factors.
   const auto bandwidth = std::max(facts.lower_bandwidth, facts.upper_bandwidth);
-  const std::string exact = bandwidth == 0 ? "jacobi" : known.matrices == For::definite ? "ic0" : "ilu0";
+  const std::string exact = bandwidth == 0 ? "jacobi" : known.matrices == For::spd ? "ic0" : "ilu0";
   if (bandwidth <= 1 && name == exact) candidate.of_jacobis = candidate.least = 0.01;
-  candidate.iteration = work_of_iteration(known.solver, candidate.application, facts.num_rows, facts.nnz);
+  candidate.iteration =
+      work_of_iteration(known.solver, candidate.application, facts.num_rows, facts.nnz, launch);
   return candidate;
 }
 
@@ -134,13 +191,19 @@ void expect_of_preconditioner(Candidate& candidate, const Candidate& other) {
 
 }  // namespace
 
+double launch_of_product(std::int64_t num_rows, std::int64_t nnz) {
+  constexpr double bytes_in_a_launch = 18e6;  // 5 us of 3.6 TB/s
+  const double bytes = 12 * static_cast<double>(nnz) + 20 * static_cast<double>(num_rows);
+  return bytes_in_a_launch / (bytes_in_a_launch + bytes);
+}
+
 double work_of_iteration(const std::string& solver, double application, std::int64_t num_rows,
-                         std::int64_t nnz) {
+                         std::int64_t nnz, double launch) {
   const double n = static_cast<double>(num_rows);
-  const double pass = 8 * n / (12 * static_cast<double>(nnz) + 28 * n);
-  if (solver == "cg") return 1 + application + 10 * pass;
-  if (solver == "bicgstab") return 2 * (1 + application) + 22 * pass;
-  return 1 + application + 60 * pass;  // gmres, on average over a restart of 50
+  const double pass = (1 - launch) * 8 * n / (12 * static_cast<double>(nnz) + 28 * n);
+  if (solver == "cg") return 1 + application + 10 * pass + 7 * launch;
+  if (solver == "bicgstab") return 2 * (1 + application) + 22 * pass + 9 * launch;
+  return 1 + application + 60 * pass + 8 * launch;  // gmres, on average over a restart of 50
 }
 
 std::vector<Candidate> candidates_for(const MatrixStatistics& facts, bool on_device, bool is_complex) {
@@ -198,20 +261,25 @@ double iterations_left(const std::vector<double>& norms, double target) {
   return rate > 0 ? std::log(now / target) / rate : std::numeric_limits<double>::infinity();
 }
 
+double believed_iterations_left(const std::vector<double>& norms, double target, double expected) {
+  const double done = std::max(1.0, static_cast<double>(norms.size()) - 1);
+  const double left = iterations_left(norms, target);
+  if (left <= near * done) return left;
+  return std::max(expected - done, std::min(left, farthest * done));
+}
+
 void expect_iterations(std::vector<Candidate>& candidates, std::optional<double> of_jacobi) {
   for (Candidate& candidate : candidates) {
     if (candidate.was_tried) continue;
-    const double usual = candidate.needs_spd ? usual_iterations_spd : usual_iterations;
-    const double jacobis = std::min(of_jacobi.value_or(usual), most_iterations);
+    const double most = candidate.solver.name == "cg" ? most_iterations_cg : most_iterations;
+    const double jacobis = std::min(of_jacobi.value_or(candidate.jacobis), most);
     candidate.iterations = std::max(candidate.least, jacobis * candidate.of_jacobis);
   }
 }
 
-std::vector<Candidate> by_expected_work(std::vector<Candidate> candidates, double jacobis) {
+std::vector<Candidate> by_expected_work(std::vector<Candidate> candidates, std::optional<double> jacobis) {
   std::erase_if(candidates, [](const Candidate& candidate) { return candidate.is_out; });
-  expect_iterations(candidates);
-  for (Candidate& candidate : candidates)
-    candidate.iterations = std::max(candidate.iterations, jacobis * candidate.of_jacobis);
+  expect_iterations(candidates, jacobis);
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const Candidate& a, const Candidate& b) { return a.work() < b.work(); });
   return candidates;

@@ -6,9 +6,12 @@
 
 namespace prekond {
 
-/// An iteration's work in products with A, by the bytes that pass through the memory: A's and those of its
-/// vectors.
+/// The part of the time of a product with A on a device that starts its kernel; the rest reads A.
+double launch_of_product(std::int64_t num_rows, std::int64_t nnz);
+
+/// An iteration's work in products with A, by the bytes that pass through the memory, A's and those of its
+/// vectors, and by the kernels that start. `launch`: that of a product, 0 on a host.
 double work_of_iteration(const std::string& solver, double application, std::int64_t num_rows,
-                         std::int64_t nnz);
+                         std::int64_t nnz, double launch);
 
 }  // namespace prekond

@@ -25,9 +25,6 @@ namespace impl::automatic {
 
 /// A trial of fewer iterations says nothing.
 constexpr double least_trial = 6;
-/// The rate of a trial is not believed for more than this many times its iterations: it grows in a Krylov
-/// method.
-constexpr double farthest = 4;
 /// The relative residual that iterations are counted to.
 constexpr double target = 1e-8;
 
@@ -64,7 +61,7 @@ std::optional<double> iterations_with_jacobi(const Space& space, const CsrView<S
   const auto done = static_cast<double>(result.iterations);
   if (result.converged) return done;
   const double norm_b = norm<Scalar, Space>(space, b).value();
-  return done + std::min(iterations_left(norms, target * norm_b), farthest * std::max(done, 1.0));
+  return done + believed_iterations_left(norms, target * norm_b, jacobi.jacobis);
 }
 
 /// Lets the candidates know how hard the system is. \returns a word on it
