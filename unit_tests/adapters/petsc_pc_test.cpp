@@ -430,8 +430,8 @@ TEST_F(PetscPc, PrefixesAreThoseOfPetsc) {
   option("-mg_levels_1_pc_prekond_check_input", nullptr);
   option("-mg_coarse_pc_prekond_name", "spai");
   option("-mg_coarse_pc_prekond_no_such", "option");
-  for (const auto& [prefix, name] : {std::pair{"mg_levels_1_", "fsai"}, std::pair{"mg_levels_2_", "fsai"},
-                                     std::pair{"mg_", "adaptive_fsai"}}) {
+  for (const auto& [prefix, name] :
+       {std::pair{"mg_levels_1_", "fsai"}, std::pair{"mg_levels_2_", "fsai"}, std::pair{"mg_", "auto"}}) {
     SCOPED_TRACE(prefix);
     const OwnedPC pc = make_pc(a.get());
     check(PCSetOptionsPrefix(pc.get(), prefix));
@@ -471,10 +471,12 @@ TEST_F(PetscPc, WrongOptionsAreErrors) {
     const OwnedPC pc = make_pc(a.get());
     EXPECT_THAT(errors.of(PCPrekondSetName(pc.get(), "adaptive_fsay")),
                 HasSubstr("did you mean 'adaptive_fsai'?"));
+    check(PCPrekondSetName(pc.get(), "adaptive_fsai"));
     EXPECT_THAT(errors.of(PCPrekondSetOption(pc.get(), "max_step", "3")), HasSubstr("max_steps"));
     EXPECT_THAT(errors.of(PCPrekondSetOption(pc.get(), "max_steps", "many")), HasSubstr("max_steps"));
     EXPECT_THAT(errors.of(PCPrekondSetOption(pc.get(), "check_input", "perhaps")), HasSubstr("check_input"));
   }
+  option("-pc_prekond_name", "adaptive_fsai");
   option("-pc_prekond_max_step", "3");
   const OwnedPC pc = make_pc(a.get());
   const std::string text = errors.of(PCSetFromOptions(pc.get()));
