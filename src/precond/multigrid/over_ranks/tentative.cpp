@@ -156,7 +156,7 @@ TentativeOverRanks<Scalar, Space> tentative_over_ranks(
   const auto num_rows = static_cast<std::int64_t>(members.nodes.extent(0)) * d;
   const FlatPolicy<Space> all(space, 0, num_rows);
   const auto rows = rows_of_nodes<Space>(space, members.nodes, d, d);
-  // Where a member's row is: among the rank's own, or behind them among the imported ones.
+  // Where a member's row is: among the rank's own, or after them among the imported ones.
   const auto place = allocate<Vector<int, Space>>(space, "prekond::amg::place", num_rows);
   Vector<int, Space> imported;
   Numbers<Space> numbers;
