@@ -292,6 +292,23 @@ void expect_agreement(const DistributedMatrix<double, Space>& a, int rank) {
   }
 }
 
+/// Other rows, as many on a rank as its number and two, and none on the second.
+template <class Space>
+void expect_redistributed(const DistributedMatrix<double, Space>& a, int rank) {
+  const std::int64_t size = rank == 1 ? 0 : rank + 2, first = a.sum_before(size);
+  const auto last = static_cast<std::int64_t>(a.largest(double(first + size)));
+  std::vector<std::int64_t> own, others;
+  for (std::int64_t i = 0; i < last; ++i) (i >= first && i < first + size ? own : others).push_back(i);
+  const auto empty = a.with_rows(Space(), to_device<Space>(own));
+  EXPECT_EQ(empty->num_global_rows(), last);
+  EXPECT_EQ(empty->num_cols(), size);
+  EXPECT_EQ(empty->own_rows().nnz(), 0);
+  EXPECT_EQ(to_vector(empty->global_numbers(Space())), own);
+  const auto import = empty->make_import(Space(), to_device<Space>(others));
+  expect_import<Space>(*import, own, others);
+  expect_reverse<Space>(*import, own, others, ranks_that_want(*empty, last, own, others));
+}
+
 /// All of the above, for rank `rank` of `size`, which has the rows `own`.
 template <class Space>
 void expect_distributed(const DistributedMatrix<double, Space>& a, const CsrView<double, Space>& rows,
@@ -315,6 +332,7 @@ void expect_distributed(const DistributedMatrix<double, Space>& a, const CsrView
     expect_import<Space>(*import, own, remote);
     expect_reverse<Space>(*import, own, remote, ranks_that_want(a, whole.num_rows, own, remote));
   }
+  if (a.redistributes()) expect_redistributed<Space>(a, rank);
   expect_agreement<Space>(a, rank);
   expect_whole_vectors<Space>(a, own, rank == 0);
 }

@@ -71,16 +71,6 @@ Matrix<Scalar, Space> q_of(const Space& space, const Aggregates<Space>& aggregat
 }
 
 template <class Scalar, class Space>
-struct TakeRowsAt {
-  VectorView<const int, Space> places;
-  MultiVectorView<const Scalar, Space> from;
-  MultiVectorView<Scalar, Space> to;
-  KOKKOS_FUNCTION void operator()(std::int64_t k) const {
-    for (std::size_t c = 0; c < to.extent(1); ++c) to(k, c) = from(places(k), c);
-  }
-};
-
-template <class Scalar, class Space>
 struct SumSizes {
   CsrView<Scalar, Space> r;
   VectorView<const Scalar, Space> sizes;

@@ -102,6 +102,16 @@ Vector<T, Space> listed(const Space& space, const Vector<int, Space>& list, cons
   return to;
 }
 
+template <class Scalar, class Space>
+struct TakeRowsAt {
+  VectorView<const int, Space> places;
+  MultiVectorView<const Scalar, Space> from;
+  MultiVectorView<Scalar, Space> to;
+  KOKKOS_FUNCTION void operator()(std::int64_t k) const {
+    for (std::size_t c = 0; c < to.extent(1); ++c) to(k, c) = from(places(k), c);
+  }
+};
+
 /// Columns by their numbers: the own ones, and after them the others.
 template <class Space>
 struct ColumnsByNumber {

@@ -16,9 +16,6 @@ using distributed::new_numbers;
 using distributed::places_of;
 using distributed::united;
 
-template <class Scalar, class Space>
-using Block = MultiVectorView<Scalar, Space>;
-
 /// The place in `list` of the root of each own node's aggregate, -1 of other nodes of S.
 template <class Space>
 struct PartOfOthers {
@@ -90,38 +87,6 @@ struct IsImported {
   KOKKOS_FUNCTION bool operator()(std::int64_t k) const { return own_row(k) < 0; }
 };
 
-/// all(list(k)) = remote(k), or all(k) = own(own_row(k)).
-template <class Scalar, class Space>
-struct TakeRows {
-  VectorView<const int, Space> own_row, imported;
-  Block<const Scalar, Space> own, remote;
-  Block<Scalar, Space> all;
-  KOKKOS_FUNCTION void operator()(std::int64_t k) const {
-    const auto num_remote = static_cast<std::int64_t>(imported.extent(0));
-    for (std::size_t c = 0; c < all.extent(1); ++c)
-      if (k < num_remote)
-        all(imported(k), c) = remote(k, c);
-      else if (own_row(k - num_remote) >= 0)
-        all(k - num_remote, c) = own(own_row(k - num_remote), c);
-  }
-};
-
-/// The reverse, of Q's rows; each has as many entries as columns.
-template <class Scalar, class Space>
-struct GiveRows {
-  VectorView<const int, Space> own_row, imported;
-  CsrView<Scalar, Space> q;
-  Block<Scalar, Space> own, remote;
-  KOKKOS_FUNCTION void operator()(std::int64_t k) const {
-    const auto num_remote = static_cast<std::int64_t>(imported.extent(0));
-    for (std::size_t c = 0; c < own.extent(1); ++c)
-      if (k < num_remote)
-        remote(k, c) = q.values(q.row_ptrs(imported(k)) + c);
-      else if (own_row(k - num_remote) >= 0)
-        own(own_row(k - num_remote), c) = q.values(q.row_ptrs(k - num_remote) + c);
-  }
-};
-
 /// The nodes of the rank's aggregates, ascending, and the aggregate of each.
 template <class Space>
 struct Members {
@@ -191,42 +156,50 @@ TentativeOverRanks<Scalar, Space> tentative_over_ranks(
   const auto num_rows = static_cast<std::int64_t>(members.nodes.extent(0)) * d;
   const FlatPolicy<Space> all(space, 0, num_rows);
   const auto rows = rows_of_nodes<Space>(space, members.nodes, d, d);
-  const auto own_row = allocate<Vector<int, Space>>(space, "prekond::amg::own_row", num_rows);
+  // Where a member's row is: among the rank's own, or after them among the imported ones.
+  const auto place = allocate<Vector<int, Space>>(space, "prekond::amg::place", num_rows);
   Vector<int, Space> imported;
   Numbers<Space> numbers;
   a.together([&] {
-    const auto places = places_of<Space>(space, rows, overlap.numbers());
-    Kokkos::parallel_for("prekond::amg::own_row_of", all,
-                         OwnRowOf<Space>{places, overlap.sources(), own_row});
-    imported = list_rows(space, "prekond::amg::imported", num_rows, IsImported<Space>{own_row});
+    const auto in_s = places_of<Space>(space, rows, overlap.numbers());
+    Kokkos::parallel_for("prekond::amg::own_row_of", all, OwnRowOf<Space>{in_s, overlap.sources(), place});
+    imported = list_rows(space, "prekond::amg::imported", num_rows, IsImported<Space>{place});
     numbers = listed<std::int64_t, Space>(space, imported, rows);
     space.fence("prekond::amg::member_rows");  // the places go away
   });
+  const auto num_own = static_cast<int>(a.num_rows());
+  Kokkos::parallel_for(
+      "prekond::amg::place", FlatPolicy<Space>(space, 0, imported.extent(0)),
+      KOKKOS_LAMBDA(std::int64_t k) { place(imported(k)) = num_own + static_cast<int>(k); });
   const auto brought = a.make_import(space, numbers);
   const auto block = [&](std::int64_t size) {
     return allocate_zero<MultiVector<Scalar, Space>>(space, "prekond::amg::rows_of_members", size, m);
   };
-  const MultiVector<Scalar, Space> remote = block(brought->num_remote()), vectors = block(num_rows);
-  const FlatPolicy<Space> both(space, 0, num_rows + brought->num_remote());
-  brought->start(space, near);
-  brought->finish(space, remote);
-  Kokkos::parallel_for("prekond::amg::take_rows", both,
-                       TakeRows<Scalar, Space>{own_row, imported, near, remote, vectors});
+  const MultiVector<Scalar, Space> entries = block(brought->num_cols()), vectors = block(num_rows);
+  brought->apply(space, near, entries);
+  Kokkos::parallel_for("prekond::amg::take_members", all, TakeRowsAt<Scalar, Space>{place, entries, vectors});
 
   const auto count = static_cast<std::int64_t>(aggregates.own.extent(0));
-  TentativeOverRanks<Scalar, Space> result{block(a.num_rows()), block(count * static_cast<std::int64_t>(m))};
+  TentativeOverRanks<Scalar, Space> result{block(num_own), block(count * static_cast<std::int64_t>(m))};
+  Matrix<Scalar, Space> q;
   a.together([&] {
     if (count == 0) return;
     const Aggregates<Space> own{count, members.part, {}};
     const Tentative<Scalar, Space> found = tentative_prolongator<Scalar, Space>(
         space, own, membership<Space>(space, own), d, MultiVectorView<const Scalar, Space>(vectors));
     result.near = found.near_null_space;
-    Kokkos::parallel_for("prekond::amg::give_rows", both,
-                         GiveRows<Scalar, Space>{own_row, imported, found.q, result.q, remote});
-    space.fence("prekond::amg::tentative");  // Q goes away
+    q = found.q;
   });
+  set_zero(space, entries);
+  if (count > 0)
+    Kokkos::parallel_for(
+        "prekond::amg::give_members", all, KOKKOS_LAMBDA(std::int64_t k) {
+          for (std::size_t c = 0; c < m; ++c) entries(place(k), c) = q.values(q.row_ptrs(k) + c);
+        });
   // A row is in one aggregate: the sum is what one rank has for it.
-  brought->start_reverse(space, remote);
+  const std::pair<std::int64_t, std::int64_t> mine(0, num_own), others(num_own, brought->num_cols());
+  Kokkos::deep_copy(space, result.q, Kokkos::subview(entries, mine, Kokkos::ALL));
+  brought->start_reverse(space, Kokkos::subview(entries, others, Kokkos::ALL));
   brought->finish_reverse(space, result.q);
   space.fence("prekond::amg::tentative_over_ranks");  // the import goes away
   return result;
