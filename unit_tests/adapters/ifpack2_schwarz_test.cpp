@@ -245,7 +245,9 @@ TEST(Ifpack2Schwarz, TheFilteredMatrixIsNotCopied) {
     const ToolEvents events;
     s.inner->initialize();
     s.inner->compute();
-    EXPECT_THAT(events.kernels(), Contains(HasSubstr("prekond::rows_ascend")));
+    if (s.inner->getMatrix()->getLocalNumEntries() > 0) {
+      EXPECT_THAT(events.kernels(), Contains(HasSubstr("prekond::rows_ascend")));
+    }
     EXPECT_THAT(events.allocations(), Not(Contains(HasSubstr("prekond::tpetra::local_matrix"))));
   };
   Teuchos::ParameterList permuted;
