@@ -81,10 +81,9 @@ class DistributedMatrix {
   /// Can the class distribute other rows, see `with_rows` and `sum_before`? Methods that make coarser
   /// matrices over ranks need it.
   virtual bool redistributes() const { return false; }
-  /// Collective. A matrix without entries, of the rows `own` on this rank. On all ranks together they are 0,
-  /// 1,
-  /// ..., each once, and those of each rank ascend; a class may need them to ascend from rank to rank. It may
-  /// outlive this one. \throws std::logic_error where the class cannot
+  /// Collective. A matrix without entries, of the rows `own` on this rank. On all ranks together they are all
+  /// numbers from 0 on, each once, and those of each rank ascend; a class may need them to ascend from rank
+  /// to rank. It may outlive this one. \throws std::logic_error where the class cannot
   virtual std::unique_ptr<const DistributedMatrix> with_rows(
       const Space& /*space*/, VectorView<const std::int64_t, Space> /*own*/) const {
     throw std::logic_error("this matrix cannot distribute other rows");

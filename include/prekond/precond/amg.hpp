@@ -64,8 +64,8 @@ struct AmgOptions {
   MatrixFormat storage_format = MatrixFormat::automatic;
   Reuse reuse = Reuse::pattern;
   std::int64_t gather_rows = 300000;
-  bool is_coarser =
-      false;  ///< no option: this is the hierarchy of a coarser level, which a W-cycle visits twice
+  /// No option: this is the hierarchy of a coarser level, which a W-cycle visits twice.
+  bool is_coarser = false;
 
   /// The limit of strong couplings: `theta`, or its default, which is another one for systems (several
   /// unknowns a node or several vectors).
@@ -312,9 +312,8 @@ struct AmgOptions {
 /// On several ranks the hierarchy is that of all rows. Levels of more than gather_rows rows are distributed
 /// over the ranks, see LevelOverRanks; from the first one that has fewer on, every rank has all rows, see
 /// GathersRows, and takes the time and the memory of one. Aggregates are found by the rows' global numbers.
-/// Classical coarsening, K-cycles, candidates, gather_rows = 0, and matrices whose rows are not numbered 0,
-/// 1,
-/// ... or that cannot distribute a coarser matrix (DistributedMatrix::redistributes) have no distributed
+/// Classical coarsening, K-cycles, candidates, gather_rows = 0, and matrices whose rows are not numbered from
+/// 0 on or that cannot distribute a coarser matrix (DistributedMatrix::redistributes) have no distributed
 /// levels: then columns >= num_rows (of other ranks) are skipped, above gather_rows.
 ///
 /// Lanczos's method looks for the damping of a symmetric smoother for every A: for A that is not symmetric

@@ -18,9 +18,9 @@ namespace prekond {
 /// It begins with a dozen iterations of Jacobi, to see how hard the system is, where these cost at most
 /// `budget` of what is expected of the best candidate. Then the candidate that is expected to be done first
 /// goes on. It looks at the residual from time to time: where the work left by its rate exceeds that of
-/// another candidate by a quarter, that one goes on
-/// from the x reached. A candidate whose setup fails, that breaks down or that stagnates is out. All
-/// decisions follow from modelled work and residuals, none from times: the same input gives the same bits.
+/// another candidate by a quarter, that one goes on from the x reached. A candidate whose setup fails, that
+/// breaks down or that stagnates is out. All decisions follow from modelled work and residuals, none from
+/// times: the same input gives the same bits.
 ///
 /// A further solve with the same A begins with the method that solved the last system, which stays set up,
 /// and all that was learnt.
