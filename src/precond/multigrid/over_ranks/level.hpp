@@ -28,8 +28,8 @@ struct LevelWorkspace : Workspace {
 /// A level of smoothed aggregation whose rows are distributed over ranks, and what solves the next coarser
 /// one: a DistributedPreconditioner of `amg`, which has such a level again, or all rows on every rank.
 ///
-/// On a host all but the sums of A_c = P^T A P, and those over all rows, has the bits that one rank computes,
-/// for any distribution of the rows:
+/// All but the sums of A_c = P^T A P, and those over all rows, is computed on a host as one rank does, for
+/// any distribution of the rows:
 /// 1. A rank's S is its rows and those that they are coupled to. Couplings, A_F, Q - omega D^-1 A_F Q and its
 ///    truncation are found by one rank's functions for A[S, S], of which the rank's own rows are taken: a row
 ///    of P depends on its row of A and on the rows of Q in its columns.
