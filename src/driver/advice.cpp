@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "precond/choice/work.hpp"
 #include "report.hpp"
 
 namespace prekond::driver {
@@ -128,6 +129,17 @@ std::vector<Candidate> successors(const Settings& settings, const Outcome<Scalar
   return by_expected_work(std::move(candidates), std::max(jacobis, least));
 }
 
+/// The work of an iteration of the method of a solve, in products with A: of one that is not in the list
+/// without its preconditioner's.
+double work_of_iteration_of(const MethodFacts& method, const MatrixStatistics& facts,
+                            const std::vector<Candidate>& candidates) {
+  for (const Candidate& candidate : candidates)
+    if (candidate.preconditioner.name == method.precond_name && candidate.solver.name == method.solver_name)
+      return candidate.iteration;
+  return work_of_iteration(method.solver_name, 0, facts.num_rows, facts.nnz,
+                           launch_of_product(facts.num_rows, facts.nnz, !is_host_space<Space>));
+}
+
 }  // namespace
 
 Json tries_for(const Settings& settings, const MatrixStatistics& facts, bool is_complex) {
@@ -159,19 +171,19 @@ Json better_than(const Context& context, const Problem<Scalar>& problem, const O
   const double factor =
       still_to_come(result, std::max(stopping.rtol, problem.norm_b > 0 ? stopping.atol / problem.norm_b : 0));
   const bool ends = std::isfinite(factor);
-  const auto products = static_cast<double>(result.matrix_products);
+  const MatrixStatistics facts = statistics<Scalar, Space>(context.space, problem.rows);
+  const auto list = candidates_for(facts, !is_host_space<Space>, is_complex<Scalar>);
+  const auto iterations = static_cast<double>(result.iterations);
+  const double work = iterations * work_of_iteration_of(outcome.method, facts, list);
   const std::vector<Candidate> candidates =
-      successors<Scalar>(context.settings, outcome,
-                         candidates_for(statistics<Scalar, Space>(context.space, problem.rows),
-                                        !is_host_space<Space>, is_complex<Scalar>),
-                         static_cast<double>(result.iterations) * (ends ? factor : 1));
+      successors<Scalar>(context.settings, outcome, list, iterations * (ends ? factor : 1));
   const auto best = std::find_if(candidates.begin(), candidates.end(), [&](const Candidate& candidate) {
     return candidate.iterations <= static_cast<double>(stopping.max_iters);
   });
-  if (best == candidates.end() || (ends && 2 * best->work() > factor * products)) return Json::array();
-  std::string taken = format("this solve took %.0f", products);
+  if (best == candidates.end() || (ends && 2 * best->work() > factor * work)) return Json::array();
+  std::string taken = format("this solve took that of %.0f", work);
   if (!result.converged)
-    taken += ends ? format(" and would take about %.0f at its rate", factor * products) : " and failed";
+    taken += ends ? format(" and would take about %.0f at its rate", factor * work) : " and failed";
   return Json::array(
       {try_json(*best, command_of(context.settings, *best, true),
                 format("the work of about %.0f products with A is expected of ", best->work()) +

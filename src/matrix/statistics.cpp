@@ -25,6 +25,7 @@ struct RowFacts {
   double max_abs = 0;
   double asymmetry = 0;
   int unmatched = 0;   // entries whose mirror is not stored
+  int surplus = 0;     // entries above the diagonal, less those below whose mirror is stored
   int asymmetric = 0;  // entries that differ from their mirror
 
   KOKKOS_FUNCTION RowFacts& operator+=(const RowFacts& other) {
@@ -33,6 +34,7 @@ struct RowFacts {
     max_abs = max_abs < other.max_abs ? other.max_abs : max_abs;
     asymmetry = asymmetry < other.asymmetry ? other.asymmetry : asymmetry;
     unmatched += other.unmatched;
+    surplus += other.surplus;
     asymmetric += other.asymmetric;
     return *this;
   }
@@ -49,12 +51,15 @@ struct CopyDiagonal {
   }
 };
 
+/// Compares each entry below the diagonal with its mirror image; or, `again`, each one above it, which has
+/// something to add only where some of these have none.
 template <class Scalar, class Space>
 struct ScanRows {
   using Rows = impl::RowTeams<Space>;
   CsrView<Scalar, Space> a;
   VectorView<const double, Space> diagonal;
   VectorView<RowFacts, Space> facts;
+  bool again = false;
 
   KOKKOS_FUNCTION void operator()(const typename Rows::Member& team) const {
     Rows{a.num_rows}.for_each_row(team, [&](std::int64_t i) {
@@ -62,7 +67,10 @@ struct ScanRows {
       Kokkos::parallel_reduce(
           Kokkos::ThreadVectorRange(team, a.row_ptrs(i), a.row_ptrs(i + 1)),
           [&](std::size_t k, RowFacts& sum) { sum += look_at(i, k); }, row);
-      Kokkos::single(Kokkos::PerThread(team), [&] { facts(i) = row; });
+      Kokkos::single(Kokkos::PerThread(team), [&] {
+        if (again) row += facts(i);
+        facts(i) = row;
+      });
     });
   }
 
@@ -70,12 +78,14 @@ struct ScanRows {
     const auto value = to_double(a.values(k));
     const int j = a.col_idxs(k);
     RowFacts entry;
-    entry.max_abs = Kokkos::abs(value);
     // A complex diagonal entry is its own mirror image where it is real.
-    if (j == i && !is_complex<Scalar>) return entry;
+    const bool has_mirror = again ? j > i : j < i || (is_complex<Scalar> && j == i);
+    if (has_mirror && a.num_rows == a.num_cols) compare_with_mirror(i, j, value, entry);
+    if (again) return entry;
+    entry.max_abs = Kokkos::abs(value);
+    entry.surplus += j > i;
     if (j != i) entry.off_diagonal = entry.max_abs;
     if (j != i && !(diagonal(i) * static_cast<double>(real_part(value)) < 0)) entry.same_sign = entry.max_abs;
-    if (a.num_rows == a.num_cols) compare_with_mirror(i, j, value, entry);
     return entry;
   }
 
@@ -83,13 +93,20 @@ struct ScanRows {
   KOKKOS_FUNCTION void compare_with_mirror(std::int64_t i, int j, Number value, RowFacts& entry) const {
     std::size_t place = 0;
     const auto mirror = to_double(conjugate(find_entry(a, j, i, place)));
-    const double scale = impl::diagonal_scale(diagonal(i), diagonal(j));
     entry.unmatched = place == a.row_ptrs(j + 1);
-    entry.asymmetric = !impl::is_symmetric_pair(value, mirror, scale, symmetry_tolerance<Scalar>);
+    if (j < i && entry.unmatched == 0) --entry.surplus;
     if (value == mirror) return;
+    const double scale = impl::diagonal_scale(diagonal(i), diagonal(j));
+    entry.asymmetric = !impl::is_symmetric_pair(value, mirror, scale, symmetry_tolerance<Scalar>);
     const double larger = Kokkos::fmax(Kokkos::abs(value), Kokkos::abs(mirror));
     entry.asymmetry = Kokkos::abs(value - mirror) / Kokkos::fmax(scale, larger);
   }
+};
+
+template <class Space>
+struct AddSurplus {
+  VectorView<const RowFacts, Space> facts;
+  KOKKOS_FUNCTION void operator()(std::int64_t i, std::int64_t& sum) const { sum += facts(i).surplus; }
 };
 
 template <class T>
@@ -183,9 +200,14 @@ MatrixStatistics of_rows(const Space& space, const CsrView<Scalar, Space>& a) {
   const auto facts = allocate<Vector<RowFacts, Space>>(space, "prekond::statistics::facts", a.num_rows);
   Kokkos::parallel_for("prekond::statistics::copy_diagonal", RowPolicy<Space>(space, 0, a.num_rows),
                        CopyDiagonal<Scalar, Space>{a, diagonal});
-  Kokkos::parallel_for("prekond::statistics::scan_rows",
-                       impl::RowTeams<Space>::policy(space, a.num_rows, a.nnz()),
-                       ScanRows<Scalar, Space>{a, diagonal, facts});
+  const auto teams = impl::RowTeams<Space>::policy(space, a.num_rows, a.nnz());
+  ScanRows<Scalar, Space> scan{a, diagonal, facts};
+  Kokkos::parallel_for("prekond::statistics::scan_rows", teams, scan);
+  std::int64_t surplus = 0;  // 0: each entry above the diagonal is the mirror of one below
+  Kokkos::parallel_reduce("prekond::statistics::surplus", RowPolicy<Space>(space, 0, a.num_rows),
+                          AddSurplus<Space>{facts}, surplus);
+  scan.again = surplus != 0 && a.num_rows == a.num_cols;
+  if (scan.again) Kokkos::parallel_for("prekond::statistics::scan_rows", teams, scan);
   MatrixStatistics result;
   Kokkos::parallel_reduce("prekond::statistics::summarise", RowPolicy<Space>(space, 0, a.num_rows),
                           Summarise<Scalar, Space>{a, facts}, result);

@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prekond/core/views.hpp>
+
 #include "driver/driver_fixture.hpp"
 
 #include <gmock/gmock.h>
@@ -8,6 +10,8 @@
 
 namespace prekond::testing {
 namespace {
+
+constexpr bool is_host = is_host_space<Kokkos::DefaultExecutionSpace>;
 
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -77,8 +81,8 @@ TEST_F(AdviceTest, InfoProposesMethodsForTheKindOfTheMatrix) {
   EXPECT_THAT(run({"info", "rectangular.mtx"}).out, Not(HasSubstr("try:")));
 }
 
-// The preconditioner ic0 is exact for a tridiagonal matrix, and without one cg takes an iteration a row,
-// which is enough to pay for triangular solves on a device too.
+// Without a preconditioner cg takes an iteration a row. On a host ic0 follows, which is exact for a
+// tridiagonal matrix; on a device a method without triangular solves may be expected to take less.
 TEST_F(AdviceTest, ASlowSolveEndsWithABetterCommand) {
   ASSERT_EQ(run({"generate", "tridiagonal:3000", "-o", "long chain.mtx"}).code, 0);
   write("slow.json", R"({"matrix": "long chain.mtx", "x0": "zero", "scale": true, "rtol": 1e-4})");
@@ -89,26 +93,30 @@ TEST_F(AdviceTest, ASlowSolveEndsWithABetterCommand) {
   ASSERT_GT(slow["solver"]["iterations"], 200);
   ASSERT_EQ(slow["try"].size(), 1u);
   const Json& better = slow["try"][0];
-  EXPECT_LE(2 * better["expected_products"].get<double>(), slow["solver"]["matrix_products"]);
-  const std::string command = better["command"];
-  EXPECT_EQ(command,
-            "prekond solve 'long chain.mtx' --x0 zero --match=auto --scale --rtol 1e-9 --report report.json "
-            "--precond ic0 --solver cg");
-  EXPECT_THAT(better["reason"], HasSubstr("products with A is expected of ic0 with cg, and this solve took " +
-                                          slow["solver"]["matrix_products"].dump()));
+  const std::string name = better["preconditioner"], command = better["command"], reason = better["reason"];
+  if (is_host) {
+    EXPECT_EQ(name, "ic0");
+  }
+  const std::string given = "prekond solve 'long chain.mtx' --x0 zero --match=auto --scale --rtol 1e-9 ",
+                    method = "--precond " + name + " --solver cg";
+  EXPECT_EQ(command, given + "--report report.json " + method);
+  const std::string taken =
+      "products with A is expected of " + name + " with cg, and this solve took that of ";
+  ASSERT_THAT(reason, HasSubstr(taken));
+  const double work = std::stod(reason.substr(reason.find(taken) + taken.size()));
+  EXPECT_GT(work, slow["solver"]["matrix_products"]) << "vectors take time too";
+  EXPECT_LE(2 * better["expected_products"].get<double>(), work + 1);
   const Result shown = run(arguments);
   const auto lines = lines_of(shown.out);
-  EXPECT_NE(
-      std::find(lines.begin(), lines.end(),
-                "try:            prekond solve 'long chain.mtx' --x0 zero --match=auto --scale --rtol 1e-9 "
-                "--precond ic0 --solver cg"),
-      lines.end())
+  EXPECT_NE(std::find(lines.begin(), lines.end(), "try:            " + given + method), lines.end())
       << shown.out;
   EXPECT_EQ(paste(command).code, 0);
   const Json fast = Json::parse(read_file(file("report.json")));
-  EXPECT_LT(fast["solver"]["iterations"], 10);
+  EXPECT_LT(3 * fast["solver"]["iterations"].get<int>(), slow["solver"]["iterations"].get<int>());
   EXPECT_EQ(fast["solver"]["options"]["rtol"], 1e-9);
-  EXPECT_TRUE(fast["try"].empty()) << "it was fast";
+  if (name == "ic0") {
+    EXPECT_TRUE(fast["try"].empty()) << "it was fast";
+  }
 }
 
 TEST_F(AdviceTest, AFailureNamesABetterCommandInPlaceOfMoreIterations) {
@@ -119,9 +127,11 @@ TEST_F(AdviceTest, AFailureNamesABetterCommandInPlaceOfMoreIterations) {
   EXPECT_EQ(result.code, 4);
   EXPECT_EQ(lines_of(result.err).size(), 1u);
   EXPECT_THAT(result.err, Not(HasSubstr("raise --max-iters")));
-  EXPECT_THAT(result.err, HasSubstr("is expected of ic0 with cg, and this solve took 30"));
-  EXPECT_EQ(command_in(result.err),
-            "prekond solve --generate tridiagonal:1500 --max-iters 300 --quiet --precond ic0 --solver cg");
+  const std::string name = is_host ? "ic0" : "ls_polynomial";
+  EXPECT_THAT(result.err, HasSubstr("is expected of " + name + " with cg, and this solve took that of "));
+  EXPECT_EQ(
+      command_in(result.err),
+      "prekond solve --generate tridiagonal:1500 --max-iters 300 --quiet --precond " + name + " --solver cg");
   EXPECT_EQ(paste(command_in(result.err)).code, 0);
 }
 

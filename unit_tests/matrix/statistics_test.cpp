@@ -65,6 +65,25 @@ TYPED_TEST(Statistics, SymmetricPatternWithOtherValues) {
   EXPECT_TRUE(measure<TypeParam>(sparse<double>({{0, 1}, {1, 0}})).symmetric_values);
 }
 
+TYPED_TEST(Statistics, EntriesWithoutAMirrorImageOnEitherSideOfTheDiagonal) {
+  for (const auto& a : {sparse<double>({{1, 2}, {0, 4}}), sparse<double>({{1, 0}, {2, 4}})}) {
+    const auto s = measure<TypeParam>(a);
+    EXPECT_FALSE(s.symmetric_pattern);
+    EXPECT_FALSE(s.symmetric_values);
+    EXPECT_DOUBLE_EQ(s.max_asymmetry, 1);
+    EXPECT_DOUBLE_EQ(s.max_abs, 4);
+    EXPECT_EQ(s.diagonally_dominant_rows, a.values[1] == 2 && a.col_idxs[1] == 1 ? 1 : 2);
+  }
+  // One of each kind, besides a symmetric pair; the one above the diagonal is larger.
+  const auto both = measure<TypeParam>(sparse<double>({{4, 3, 8}, {3, 4, 0}, {0, 1, 4}}));
+  EXPECT_FALSE(both.symmetric_pattern);
+  EXPECT_DOUBLE_EQ(both.max_asymmetry, 1);
+  const auto small = measure<TypeParam>(sparse<double>({{4, 3, 1e-17}, {3, 4, 0}, {0, 0, 4}}));
+  EXPECT_FALSE(small.symmetric_pattern);
+  EXPECT_TRUE(small.symmetric_values);
+  EXPECT_DOUBLE_EQ(small.max_asymmetry, 1e-17 / 4);
+}
+
 TYPED_TEST(Statistics, RectangularAndEmpty) {
   const auto wide = measure<TypeParam>(sparse<double>({{1, 0, 7}, {0, 2, 0}}));
   EXPECT_FALSE(wide.symmetric_pattern);

@@ -148,7 +148,10 @@ TYPED_TEST(AutomaticTest, MoreSolvesAreWorthALongerSetup) {
     return -1.0;
   };
   EXPECT_GE(setup_of(once), 0);
-  EXPECT_GT(setup_of(often), setup_of(once));
+  EXPECT_GE(setup_of(often), setup_of(once));
+  if (is_host_space<TypeParam>) {  // on a device the one with the cheap setup has the cheap iterations too
+    EXPECT_GT(setup_of(often), setup_of(once));
+  }
 }
 
 TYPED_TEST(AutomaticTest, LaterValuesKeepTheMethod) {

@@ -23,7 +23,7 @@ namespace {
 constexpr std::int64_t first_look = 12;
 /// The work left has to exceed that of an untried candidate by the first factor, or of a tried one by the
 /// second.
-constexpr double patience = 1.25, patience_with_tried = 3;
+constexpr double patience = 1.5, patience_with_tried = 3;
 /// An attempt has at least this part of the iterations that were expected of it.
 constexpr double least_part_of_iterations = 0.5;
 
@@ -201,9 +201,9 @@ bool AutoSolver<Scalar, Space>::set_up(const Space& space, const Reducer<Scalar,
   const double flops =
       sum_over_processes<Scalar, Space>(space, preconditioner->report().apply_flops, reducer);
   if (flops > 0) {
-    const double by_flops = flops / (2 * static_cast<double>(m_nnz));
+    const double launch = launch_of_product(m_num_rows, m_nnz, !is_host_space<Space>);
+    const double by_flops = (1 - launch) * flops / (2 * static_cast<double>(m_nnz));
     candidate.application = std::max(candidate.application, by_flops);
-    const double launch = is_host_space<Space> ? 0 : launch_of_product(m_num_rows, m_nnz);
     candidate.iteration =
         work_of_iteration(candidate.solver.name, candidate.application, m_num_rows, m_nnz, launch);
   }
@@ -212,12 +212,14 @@ bool AutoSolver<Scalar, Space>::set_up(const Space& space, const Reducer<Scalar,
 
 /// A candidate's iterations say how hard the system is, in iterations with Jacobi: by Jacobi as they are, by
 /// others half of what experience makes of them, because the other method may be the wrong one, and no less
-/// than is expected of the matrix. Iterations of candidates that were left only rise.
+/// than is expected of the matrix; those of multigrid do not grow with Jacobi's, and say nothing. Iterations
+/// of candidates that were left only rise.
 template <class Scalar, class Space>
 void AutoSolver<Scalar, Space>::expect(const Candidate& tried, double iterations) {
   const bool is_jacobi = tried.preconditioner.name == "jacobi";
   m_by_jacobi = is_jacobi ? iterations : m_by_jacobi;
-  m_by_others = is_jacobi ? m_by_others : std::max(m_by_others, iterations / (2 * tried.of_jacobis));
+  if (!is_jacobi && tried.preconditioner.name != "amg")
+    m_by_others = std::max(m_by_others, iterations / (2 * tried.of_jacobis));
   expect_iterations(m_candidates, std::max(m_by_jacobi > 0 ? m_by_jacobi : tried.jacobis, m_by_others));
   for (Candidate& left : m_candidates)
     if (left.was_tried && &left != &tried)

@@ -6,11 +6,11 @@
 
 namespace prekond {
 
-/// The part of the time of a product with A on a device that starts its kernel; the rest reads A.
-double launch_of_product(std::int64_t num_rows, std::int64_t nnz);
+/// The part of the time of a product with A that starts its kernel, or a host's threads; the rest reads A.
+double launch_of_product(std::int64_t num_rows, std::int64_t nnz, bool on_device);
 
 /// An iteration's work in products with A, by the bytes that pass through the memory, A's and those of its
-/// vectors, and by the kernels that start. `launch`: that of a product, 0 on a host.
+/// vectors, and by the kernels that start. `launch`: that of a product.
 double work_of_iteration(const std::string& solver, double application, std::int64_t num_rows,
                          std::int64_t nnz, double launch);
 
