@@ -38,7 +38,7 @@ void config_command(const CommandLine& line) {
   const Json numbers = to_json(OptionFields::of(settings).values());
   Json config = Json::object(), origins = Json::object();
   for (const SettingKey& key : setting_keys(solve.command)) {
-    const bool is_for_auto = key.name == "solves" || key.name == "budget";
+    const bool is_for_auto = key.name == "solves" || key.name == "budget" || key.name == "probe";
     if ((is_for_auto && !method.is_automatic) || (key.text && (settings.*key.text).empty())) continue;
     config[key.name] = key.text ? Json(settings.*key.text) : numbers.at(key.name);
     const auto given = settings.given.find(key.name);

@@ -85,6 +85,7 @@ std::vector<SettingKey> method_keys() {
       {"info", "precond", "NAME", "M of --condition", &S::precond},
       {"solve", "solves", "N"},
       {"solve", "budget", "NUMBER"},
+      {"solve", "probe", ""},
       {most, "order", order_names(),
        "order of the rows and columns of A, undone in x; auto takes rcm for incomplete factorisations where "
        "it makes the bandwidth smaller by a quarter. info measures A in this order too",

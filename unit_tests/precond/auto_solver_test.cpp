@@ -13,10 +13,13 @@
 #include <prekond/precond/registry.hpp>
 
 #include <bit>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <stdexcept>
+#include <thread>
 
 namespace prekond::testing {
 namespace {
@@ -478,6 +481,58 @@ TYPED_TEST(AutoSolverTest, StaysWhereTheOtherIsExpectedToTakeLonger) {
       system, names);
   EXPECT_TRUE(TestFixture::solve(system, chooser, stop_at(1e-10, 2000)).converged);
   EXPECT_EQ(names, std::vector<std::string>{"jacobi"});
+}
+
+/// Another one whose application takes 20 ms, whatever is expected of it.
+template <class Space>
+class Slow : public Preconditioner<double, Space> {
+ public:
+  explicit Slow(const Preconditioner<double, Space>& inner) : m_inner(inner) {}
+  std::string name() const override { return m_inner.name(); }
+  std::int64_t num_rows() const override { return m_inner.num_rows(); }
+  bool is_symmetric() const override { return m_inner.is_symmetric(); }
+  std::unique_ptr<Workspace> make_workspace(const Space& space, int num_vectors) const override {
+    return m_inner.make_workspace(space, num_vectors);
+  }
+  void apply(const Space& space, MultiVectorView<const double, Space> x, MultiVectorView<double, Space> y,
+             Workspace& workspace) const override {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    m_inner.apply(space, x, y, workspace);
+  }
+
+ private:
+  const Preconditioner<double, Space>& m_inner;
+};
+
+// By what is expected ic0 takes six products with A and Jacobi a hundred.
+TYPED_TEST(AutoSolverTest, AProbeTakesWhatTheClockSaysInPlaceOfWhatIsExpected) {
+  using System = typename TestFixture::System;
+  const auto set_up_with = [](bool probe, double setup_of_jacobi) {
+    System system("poisson2d:20");
+    std::vector<std::string> names;
+    std::unique_ptr<Slow<TypeParam>> slow;
+    AutomaticOptions options;
+    options.probe = probe;
+    const auto setup = [&, inner = TestFixture::setup_of(system, names)](const Candidate& chosen) {
+      const Preconditioner<double, TypeParam>* made = inner(chosen);
+      if (chosen.preconditioner.name != "ic0") return made;
+      slow = std::make_unique<Slow<TypeParam>>(*made);
+      made = slow.get();
+      return made;
+    };
+    AutoSolver<double, TypeParam> chooser({TestFixture::candidate("ic0", "cg", 1, 1, 0.05),
+                                           TestFixture::candidate("jacobi", "cg", setup_of_jacobi, 1, 1)},
+                                          system.a.num_rows, static_cast<std::int64_t>(system.a.nnz()), setup,
+                                          options);
+    EXPECT_TRUE(TestFixture::solve(system, chooser, stop_at(1e-8, 500)).converged);
+    EXPECT_EQ(chooser.candidates()[0].was_timed, probe);
+    return names;
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(set_up_with(false, 1), Names{"ic0"});
+  EXPECT_EQ(set_up_with(true, 1), (Names{"jacobi", "ic0", "jacobi"})) << "one preconditioner at a time";
+  EXPECT_EQ(set_up_with(true, 5), (Names{"ic0", "jacobi"}))
+      << "Jacobi's setup is beyond the budget of a probe";
 }
 
 TYPED_TEST(AutoSolverTest, ASetupThatFailsIsOut) {

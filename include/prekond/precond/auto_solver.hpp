@@ -18,9 +18,11 @@ namespace prekond {
 /// It begins with a dozen iterations of Jacobi, to see how hard the system is, where these cost at most
 /// `budget` of what is expected of the best candidate. Then the candidate that is expected to be done first
 /// goes on. It looks at the residual from time to time: where the work left by its rate exceeds that of
-/// another candidate by a quarter, that one goes on from the x reached. A candidate whose setup fails, that
+/// another candidate by half, that one goes on from the x reached. A candidate whose setup fails, that
 /// breaks down or that stagnates is out. All decisions follow from modelled work and residuals, none from
-/// times: the same input gives the same bits.
+/// times: the same input gives the same bits. Only `probe` asks a clock: before the first setup but Jacobi's
+/// it sets up the two candidates of the least expected work, the second one where its setup is within the
+/// budget, times setups, applications and products with A, and goes on with these figures.
 ///
 /// A further solve with the same A begins with the method that solved the last system, which stays set up,
 /// and all that was learnt.
@@ -68,6 +70,8 @@ class AutoSolver {
   }
   bool set_up(const Space& space, const Reducer<Scalar, Space>& reducer, Candidate& candidate,
               const Applied*& preconditioner);
+  void probe(const Space& space, const Operator<Scalar, Space>& a, VectorView<const Scalar, Space> b,
+             const Reducer<Scalar, Space>& reducer);
   void expect(const Candidate& tried, double iterations);
   void take_out(Candidate& failed, StopReason reason);
   SolveResult attempt(const Space& space, const Operator<Scalar, Space>& a, VectorView<const Scalar, Space> b,
@@ -81,6 +85,7 @@ class AutoSolver {
   std::vector<Candidate> m_candidates;
   std::int64_t m_num_rows, m_nnz;
   double m_solves, m_budget;
+  bool m_probes;  ///< the next setup is to be timed
   Setup m_setup;
   Listener m_listener;
   std::size_t m_chosen = 0;

@@ -21,6 +21,7 @@ struct AutomaticOptions {
 
   std::int64_t solves = 1;
   double budget = 0.25;
+  bool probe = false;
 
   /// The preconditioner has its own, once it is chosen.
   Properties properties() const { return {}; }
@@ -33,6 +34,10 @@ struct AutomaticOptions {
         "budget", budget, 0.0, 10.0,
         "work that a method may spend on its trial, as a part of the work that another one would take; raise "
         "it where methods are left too early");
+    visit(
+        "probe", probe,
+        "times the two methods of the least expected work and takes the faster one; set it where one machine "
+        "solves many similar systems, and not where runs have to repeat to the last bit");
   }
 };
 

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 #include <memory>
 #include <stdexcept>
 #include <utility>
@@ -43,6 +44,20 @@ double sum_over_processes(const Space& space, double value, const Reducer<Scalar
   Kokkos::deep_copy(space, host, Kokkos::subview(sum, 0));
   space.fence("prekond::auto::sum");
   return real_part(host);
+}
+
+/// The seconds of the fastest of three calls, of all processes together.
+template <class Scalar, class Space, class Function>
+double seconds_of(const Space& space, const Reducer<Scalar, Space>& reducer, const Function& function) {
+  double least = std::numeric_limits<double>::infinity();
+  for (int call = 0; call < 3; ++call) {
+    space.fence("prekond::auto::probe");
+    const Kokkos::Timer timer;
+    function();
+    space.fence("prekond::auto::probe");
+    least = std::min(least, timer.seconds());
+  }
+  return sum_over_processes<Scalar, Space>(space, least, reducer);
 }
 
 /// Does the end of a solve say that no other method gets further? A is singular and b out of its range, or
@@ -120,6 +135,7 @@ AutoSolver<Scalar, Space>::AutoSolver(std::vector<Candidate> candidates, std::in
       m_nnz(nnz),
       m_solves(static_cast<double>(resolved(options).solves)),
       m_budget(options.budget),
+      m_probes(options.probe),
       m_setup(std::move(setup)) {
   if (!m_setup) throw std::logic_error("prekond::AutoSolver: there is nothing that sets a candidate up");
   expect_iterations(m_candidates);
@@ -200,7 +216,7 @@ bool AutoSolver<Scalar, Space>::set_up(const Space& space, const Reducer<Scalar,
   if (preconditioner == nullptr) return true;
   const double flops =
       sum_over_processes<Scalar, Space>(space, preconditioner->report().apply_flops, reducer);
-  if (flops > 0) {
+  if (flops > 0 && !candidate.was_timed) {
     const double launch = launch_of_product(m_num_rows, m_nnz, !is_host_space<Space>);
     const double by_flops = (1 - launch) * flops / (2 * static_cast<double>(m_nnz));
     candidate.application = std::max(candidate.application, by_flops);
@@ -208,6 +224,43 @@ bool AutoSolver<Scalar, Space>::set_up(const Space& space, const Reducer<Scalar,
         work_of_iteration(candidate.solver.name, candidate.application, m_num_rows, m_nnz, launch);
   }
   return true;
+}
+
+/// Puts what a clock says of the two candidates of the least expected work in place of what is expected of
+/// them. The best one is last, and stays set up.
+template <class Scalar, class Space>
+void AutoSolver<Scalar, Space>::probe(const Space& space, const Operator<Scalar, Space>& a,
+                                      VectorView<const Scalar, Space> b,
+                                      const Reducer<Scalar, Space>& reducer) {
+  const auto best = cheapest(nullptr);
+  if (best == m_candidates.end()) return;
+  const auto second = cheapest(&*best);
+  const double allowed = m_budget * best->work(m_solves);
+  const auto y = allocate<Vector<Scalar, Space>>(space, "prekond::auto::probe", b.extent(0));
+  const double product = seconds_of<Scalar, Space>(space, reducer, [&] {
+    a.apply(space, as_multivector(b), as_multivector(VectorView<Scalar, Space>(y)));
+  });
+  for (const auto one : {second, best}) {
+    if (one == m_candidates.end() || (one == second && !(one->setup <= allowed))) continue;
+    const Applied* preconditioner = nullptr;
+    const Kokkos::Timer timer;
+    const bool is_ready = set_up(space, reducer, *one, preconditioner);
+    space.fence("prekond::auto::probe");
+    const double setup = sum_over_processes<Scalar, Space>(space, timer.seconds(), reducer);
+    if (!is_ready || preconditioner == nullptr) continue;
+    const auto workspace = preconditioner->make_workspace(space, 1);
+    const double application = seconds_of<Scalar, Space>(space, reducer, [&] {
+      preconditioner->apply(space, as_multivector(b), as_multivector(VectorView<Scalar, Space>(y)),
+                            *workspace);
+    });
+    const double before = one->application;
+    one->setup = setup / product;
+    one->application = application / product;
+    one->was_timed = true;
+    one->iteration += (one->solver.name == "bicgstab" ? 2 : 1) * (one->application - before);
+    tell(to_string(*one) + ": by the clock its setup is the work of " + number(one->setup) +
+         " products with A, an application that of " + number(one->application));
+  }
 }
 
 /// A candidate's iterations say how hard the system is, in iterations with Jacobi: by Jacobi as they are, by
@@ -280,6 +333,10 @@ SolveResult AutoSolver<Scalar, Space>::solve(const Space& space, const Operator<
   SolveResult result;
   int blaming = 0;  // attempts whose end is the system's fault; one may be mistaken
   for (auto next = first(); next != m_candidates.end(); next = cheapest(nullptr)) {
+    if (!m_is_trial && std::exchange(m_probes, false)) {
+      probe(space, a, b, reducer);
+      if (next = cheapest(nullptr); next == m_candidates.end()) break;
+    }
     Candidate& candidate = *next;
     m_chosen = static_cast<std::size_t>(next - m_candidates.begin());
     tell(to_string(candidate) + ": the work of " + number(candidate.work(m_solves)) +
