@@ -5,6 +5,8 @@
 #include "core/instantiate.hpp"
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 namespace prekond {
 namespace impl::blocks {
@@ -25,11 +27,67 @@ struct CountBlocks {
   }
 };
 
+/// Blocks, and their places that have no entry.
+struct Places {
+  std::int64_t blocks = 0, empty = 0;
+
+  KOKKOS_FUNCTION Places& operator+=(const Places& other) {
+    blocks += other.blocks;
+    empty += other.empty;
+    return *this;
+  }
+};
+
 template <class Space>
 struct AddCounts {
+  using value_type = Places;
+  CsrGraphView<Space> pattern;
   VectorView<const int, Space> counts;
-  KOKKOS_FUNCTION void operator()(std::int64_t i, std::int64_t& sum) const { sum += counts(i); }
+  int block_size;
+
+  KOKKOS_FUNCTION void init(Places& sum) const { sum = {}; }
+  KOKKOS_FUNCTION void join(Places& sum, const Places& other) const { sum += other; }
+  KOKKOS_FUNCTION void operator()(std::int64_t i, Places& sum) const {
+    const std::int64_t begin = i * block_size;
+    const std::int64_t end = Kokkos::min(begin + block_size, pattern.num_rows);
+    const auto entries = static_cast<std::int64_t>(pattern.row_ptrs(end) - pattern.row_ptrs(begin));
+    sum += {counts(i), std::int64_t(counts(i)) * block_size * block_size - entries};
+  }
 };
+
+template <class Space>
+Places places_of(const Space& space, const CsrGraphView<Space>& pattern, int block_size) {
+  const Vector<int, Space> counts = blocks_of_rows(space, pattern, block_size);
+  Places sum;
+  Kokkos::parallel_reduce(
+      "prekond::count_blocks::sum",
+      Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, counts.extent(0)),
+      AddCounts<Space>{pattern, counts, block_size}, sum);
+  return sum;
+}
+
+/// The rows from `begin` to `end`.
+template <class Space>
+CsrGraphView<Space> rows_of(const CsrGraphView<Space>& pattern, std::int64_t begin, std::int64_t end) {
+  CsrGraphView<Space> rows = pattern;
+  rows.num_rows = end - begin;
+  rows.row_ptrs = Kokkos::subview(pattern.row_ptrs, std::pair(begin, end + 1));
+  return rows;
+}
+
+/// The places of all blocks, some rows at a time, until more than `most` are certain.
+template <class Space>
+Places places_up_to(const Space& space, const CsrGraphView<Space>& pattern, int block_size,
+                    std::int64_t most) {
+  constexpr std::int64_t parts = 8, least_entries = std::int64_t(1) << 17;
+  const std::int64_t block_rows = (pattern.num_rows + block_size - 1) / block_size;
+  const std::int64_t rows_of_part = block_size * ((block_rows + parts - 1) / parts),
+                     step = pattern.nnz() < least_entries ? pattern.num_rows : rows_of_part;
+  Places sum;
+  for (std::int64_t begin = 0; begin < pattern.num_rows && pattern.nnz() + sum.empty <= most; begin += step)
+    sum += places_of(space, rows_of(pattern, begin, std::min(begin + step, pattern.num_rows)), block_size);
+  return sum;
+}
 
 }  // namespace
 
@@ -48,9 +106,10 @@ Vector<int, Space> blocks_of_rows(const Space& space, const CsrGraphView<Space>&
 
 }  // namespace impl::blocks
 
-using impl::blocks::AddCounts;
-using impl::blocks::blocks_of_rows;
 using impl::blocks::check_block_size;
+using impl::blocks::Places;
+using impl::blocks::places_of;
+using impl::blocks::places_up_to;
 
 template <class Space>
 std::vector<BlockFill> count_blocks(const Space& space,
@@ -61,11 +120,7 @@ std::vector<BlockFill> count_blocks(const Space& space,
   for (const int size : block_sizes) {
     BlockFill fill{size, pattern.nnz(), 1};
     if (size > 1) {
-      const Vector<int, Space> counts = blocks_of_rows(space, pattern, size);
-      const auto rows = static_cast<std::int64_t>(counts.extent(0));
-      Kokkos::parallel_reduce("prekond::count_blocks::sum",
-                              Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, rows),
-                              AddCounts<Space>{counts}, fill.num_blocks);
+      fill.num_blocks = places_of(space, pattern, size).blocks;
       const double places = double(fill.num_blocks) * size * size;
       fill.fill = pattern.nnz() > 0 ? places / double(pattern.nnz()) : 1;
     }
@@ -77,14 +132,28 @@ std::vector<BlockFill> count_blocks(const Space& space,
 template <class Space>
 BlockFill detect_block_size(const Space& space, const std::type_identity_t<CsrGraphView<Space>>& pattern,
                             std::int64_t value_bytes) {
-  std::vector<int> sizes;
   const bool square = pattern.num_rows == pattern.num_cols;
-  for (int b = 1; b <= 8; ++b)
-    if (square || (pattern.num_rows % b == 0 && pattern.num_cols % b == 0)) sizes.push_back(b);
-  const auto fills = count_blocks<Space>(space, pattern, sizes);
-  return *std::min_element(fills.begin(), fills.end(), [&](const BlockFill& x, const BlockFill& y) {
-    return x.bytes(pattern.num_rows, value_bytes) < y.bytes(pattern.num_rows, value_bytes);
-  });
+  BlockFill best{1, pattern.nnz(), 1};
+  std::array<std::int64_t, 9> least_empty{};  // places that are known to have no entry, by size
+  for (int b = 2; b <= 8; ++b) {
+    if (!square && (pattern.num_rows % b != 0 || pattern.num_cols % b != 0)) continue;
+    // As many blocks take as many bytes as the best so far.
+    const std::int64_t blocks =
+        (best.bytes(pattern.num_rows, value_bytes) - BlockFill{b}.bytes(pattern.num_rows, value_bytes)) /
+        (value_bytes * b * b + 4);
+    const std::int64_t most = blocks * b * b;
+    // The blocks of a size that divides b lie in those of b.
+    for (int d = 2; d < b; ++d)
+      if (b % d == 0) least_empty[b] = std::max(least_empty[b], least_empty[d]);
+    if (pattern.nnz() + least_empty[b] > most) continue;
+    const Places places = places_up_to(space, pattern, b, most);
+    least_empty[b] = places.empty;
+    BlockFill fill{b, places.blocks, 1};
+    if (pattern.nnz() + places.empty > most) continue;
+    fill.fill = double(places.blocks) * b * b / double(std::max<std::int64_t>(1, pattern.nnz()));
+    if (fill.bytes(pattern.num_rows, value_bytes) < best.bytes(pattern.num_rows, value_bytes)) best = fill;
+  }
+  return best;
 }
 
 #define PREKOND_COUNT_BLOCKS(Space)                                                             \

@@ -15,9 +15,11 @@
 #include <prekond/matrix/generate.hpp>
 #include "matrix/bcsr_operator.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
+#include <set>
 
 #include "matrix/bcsr_kernels.hpp"
 
@@ -86,6 +88,40 @@ TYPED_TEST(BcsrTest, FindsTheUnknownsOfANode) {
   // Blocks of 3 would be fewest bytes, but 10 columns are not blocks of 3.
   const auto full = sparse(std::vector<std::vector<double>>(9, std::vector<double>(10, 1)));
   EXPECT_EQ((detect_block_size<TypeParam>(space, to_device<TypeParam>(full)).block_size), 1);
+}
+
+/// Blocks of `size` on the diagonal of the rows from `begin`, and one entry besides; scattered ones before.
+HostMatrix<double> blocks_after(std::int64_t rows, std::int64_t begin, int size) {
+  HostMatrix<double> a{rows, rows, {0}, {}, {}};
+  for (std::int64_t i = 0; i < rows; ++i) {
+    std::set<int> cols = {0};
+    const std::int64_t first = i / size * size;
+    for (std::int64_t j = first; i >= begin && j < std::min(first + size, rows); ++j) cols.insert(int(j));
+    for (int k = 0; i < begin && k < 6; ++k) cols.insert(static_cast<int>((i + 37 * k * k) % rows));
+    a.col_idxs.insert(a.col_idxs.end(), cols.begin(), cols.end());
+    a.row_ptrs.push_back(a.col_idxs.size());
+  }
+  a.values.assign(a.col_idxs.size(), 1);
+  return a;
+}
+
+// The count of a size ends early, and of several parts, where the matrix has over 2^17 entries.
+TYPED_TEST(BcsrTest, FindsTheSizeThatACountOfAllSizesHas) {
+  const TypeParam space;
+  for (const std::int64_t rows : {61, 6007, 40003})
+    for (const int size : {1, 2, 3, 4, 5, 6, 7, 8})
+      for (const std::int64_t begin : {std::int64_t(0), rows / 8, rows / 2, rows}) {
+        const auto a = to_device<TypeParam>(blocks_after(rows, begin / size * size, size));
+        const auto fills = count_blocks<TypeParam>(space, a, {1, 2, 3, 4, 5, 6, 7, 8});
+        const auto expected = *std::min_element(
+            fills.begin(), fills.end(),
+            [&](const auto& x, const auto& y) { return x.bytes(rows, 8) < y.bytes(rows, 8); });
+        const BlockFill found = detect_block_size<TypeParam>(space, a, 8);
+        EXPECT_EQ(found.block_size, expected.block_size)
+            << rows << " rows, blocks of " << size << " from " << begin;
+        EXPECT_EQ(found.num_blocks, expected.num_blocks);
+        EXPECT_DOUBLE_EQ(found.fill, expected.fill);
+      }
 }
 
 template <class Scalar, class Space>

@@ -115,8 +115,8 @@ std::vector<BlockFill> count_blocks(const Space& space,
                                     const std::vector<int>& block_sizes);
 
 /// The size from 1 to 8 with which the matrix takes the fewest bytes, values of `value_bytes` each; of equal
-/// ones the smallest. A matrix that is not square has sizes that divide its rows and columns. Cost:
-/// count_blocks of all of them. Fences.
+/// ones the smallest. A matrix that is not square has sizes that divide its rows and columns. Cost: at most
+/// count_blocks of all of them; the count of a size ends where it is certain to take more bytes. Fences.
 template <class Space>
 BlockFill detect_block_size(const Space& space, const std::type_identity_t<CsrGraphView<Space>>& pattern,
                             std::int64_t value_bytes = 8);
