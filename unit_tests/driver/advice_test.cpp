@@ -84,7 +84,7 @@ TEST_F(AdviceTest, InfoProposesMethodsForTheKindOfTheMatrix) {
 // Without a preconditioner cg takes an iteration a row. On a host ic0 follows, which is exact for a
 // tridiagonal matrix; on a device a method without triangular solves may be expected to take less.
 TEST_F(AdviceTest, ASlowSolveEndsWithABetterCommand) {
-  ASSERT_EQ(run({"generate", "tridiagonal:3000", "-o", "long chain.mtx"}).code, 0);
+  ASSERT_EQ(run({"generate", "tridiagonal:300", "-o", "long chain.mtx"}).code, 0);
   write("slow.json", R"({"matrix": "long chain.mtx", "x0": "zero", "scale": true, "rtol": 1e-4})");
   const std::vector<std::string> arguments = {"solve", "--config",    "slow.json", "--precond",
                                               "none",  "--solver",    "cg",        "--rtol",

@@ -29,7 +29,6 @@ struct Candidate {
   double iterations = 0;   ///< still expected
   bool is_out = false;     ///< it failed, or does not fit the matrix
   bool was_tried = false;
-  bool was_timed = false;    ///< its setup and application are those of a clock
   std::string outcome = {};  ///< why it was taken, left or not tried, for a person
 
   /// The expected work from now to the end of a solve, with the part of the setup that each of `solves`

@@ -216,7 +216,7 @@ bool AutoSolver<Scalar, Space>::set_up(const Space& space, const Reducer<Scalar,
   if (preconditioner == nullptr) return true;
   const double flops =
       sum_over_processes<Scalar, Space>(space, preconditioner->report().apply_flops, reducer);
-  if (flops > 0 && !candidate.was_timed) {
+  if (flops > 0) {
     const double launch = launch_of_product(m_num_rows, m_nnz, !is_host_space<Space>);
     const double by_flops = (1 - launch) * flops / (2 * static_cast<double>(m_nnz));
     candidate.application = std::max(candidate.application, by_flops);
@@ -256,7 +256,6 @@ void AutoSolver<Scalar, Space>::probe(const Space& space, const Operator<Scalar,
     const double before = one->application;
     one->setup = setup / product;
     one->application = application / product;
-    one->was_timed = true;
     one->iteration += (one->solver.name == "bicgstab" ? 2 : 1) * (one->application - before);
     tell(to_string(*one) + ": by the clock its setup is the work of " + number(one->setup) +
          " products with A, an application that of " + number(one->application));
