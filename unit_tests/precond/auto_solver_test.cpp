@@ -537,7 +537,15 @@ TYPED_TEST(AutoSolverTest, AProbeTakesWhatTheClockSaysInPlaceOfWhatIsExpected) {
                                            TestFixture::candidate("jacobi", "cg", setup_of_jacobi, 1, 1)},
                                           system.a.num_rows, static_cast<std::int64_t>(system.a.nnz()), setup,
                                           options);
+    int times = 0;
+    chooser.set_listener(
+        [&](const std::string& text) { times += text.find("by the clock") != text.npos ? 1 : 0; });
     EXPECT_TRUE(TestFixture::solve(system, chooser, stop_at(1e-8, 500)).converged);
+    const int times_before = times;
+    Kokkos::deep_copy(system.x, 0.0);
+    EXPECT_TRUE(TestFixture::solve(system, chooser, stop_at(1e-8, 500)).converged);
+    EXPECT_EQ(times, times_before) << "only before the first setup";
+    EXPECT_EQ(times > 0, probe);
     const Candidate& slow_one = chooser.candidates()[0];
     EXPECT_EQ(slow_one.application > 100, probe) << "20 ms, and a product takes microseconds";
     EXPECT_GE(slow_one.iteration, slow_one.application);
