@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: Prekond contributors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Time of CG with FSAI on up to 10,000 GPUs, from what one GPU measured and an assumed network.
+"""Time of CG with FSAI, and with multigrid, on up to 10,000 GPUs, from what one GPU measured and an assumed network.
 
     scaling_model.py [--results FOLDER] [--json FILE] [--plot FILE.svg] [--check]
 
@@ -23,6 +23,11 @@ NEIGHBOURS = 26  # of a cube of nodes among cubes
 EXTRA_VECTORS = 2
 # Launches of an iteration over several ranks that one on a single GPU has not: packing, unpacking, remote parts.
 EXTRA_LAUNCHES = 9
+# A cycle with Jacobi on a level over ranks: exchanges of two residuals, P^T and P, and the launches of all its kernels.
+LEVEL_EXCHANGES, LEVEL_LAUNCHES = 4, 16
+COARSE_UNKNOWNS = 6  # rigid body modes
+GATHER_ROWS = 300_000
+COUNTS = [1, 2, 4, 8, 16, 64, 256, 1024, 4096, 10_000]
 
 
 def median_of(folder, file, name):
@@ -52,16 +57,27 @@ def measured(folder):
     }
 
 
-def halo_bytes(rows, layers=1):
+def measured_multigrid(folder):
+    """Seconds on one GPU of CG with `amg`, Jacobi for its smoother; and what a level has of the one before."""
+    lines = {line["matrix"]: line for line in json.loads((folder / "amg" / "to_a_solution.json").read_text())
+             if line["rhs"] == "random" and line["smoother"] == "jacobi"}
+    large, small = lines["elasticity3d:100"], lines["elasticity3d:50"]
+    return {"rows": 2_970_000, "iterations": large["iterations"], "cycle": large["application"],
+            "rest": large["solve"] / large["iterations"] - large["application"], "setup": large["setup"],
+            "rows_ratio": 1 - 1 / large["grid_complexity"], "work_ratio": 1 - 1 / large["operator_complexity"],
+            "growth": math.log(large["iterations"] / small["iterations"], 8), "gathered_rows": 367_500, "gathered_cycle": small["application"]}
+
+
+def halo_bytes(rows, layers=1, unknowns=UNKNOWNS):
     """Bytes of a vector's entries that a cube of `rows` rows gets from its neighbours."""
-    edge = (rows / UNKNOWNS) ** (1 / 3)
-    return 8 * UNKNOWNS * ((edge + 2 * layers) ** 3 - edge**3)
+    edge = (rows / unknowns) ** (1 / 3)
+    return 8 * unknowns * ((edge + 2 * layers) ** 3 - edge**3)
 
 
-def exchange(rows, network):
+def exchange(rows, network, unknowns=UNKNOWNS, gpus=NEIGHBOURS + 1):
     """Seconds of one exchange, not overlapped: staging in host memory, and the messages of all neighbours."""
-    volume = halo_bytes(rows)
-    return network["launch"] + NEIGHBOURS * network["latency"] + volume / network["bandwidth"] + 2 * volume / network["staging"]
+    volume = halo_bytes(rows, unknowns=unknowns)
+    return network["launch"] + min(NEIGHBOURS, gpus - 1) * network["latency"] + volume / network["bandwidth"] + 2 * volume / network["staging"]
 
 
 def all_reduce(gpus, network):
@@ -89,6 +105,40 @@ def solve(total_rows, gpus, one, network, **form):
     return {"gpus": gpus, "rows": total_rows, "iterations": round(count), "iteration_ms": 1e3 * sum(parts.values()),
             **{f"{name}_ms": 1e3 * value for name, value in parts.items()},
             "setup_s": one["setup"] * total_rows / gpus / one["rows"], "solve_s": count * sum(parts.values())}
+
+
+def multigrid(total_rows, gpus, one, network, by_tree):
+    """Milliseconds of an iteration of CG with one hierarchy over all GPUs, in parts. Levels shrink as on one GPU. The gather of the first
+    level of at most GATHER_ROWS rows is a message to each rank, or by a tree as an all-gather has it."""
+    levels = messages = 0.0
+    distributed, level_rows, work = 0, float(total_rows), one["cycle"] * (1 - one["work_ratio"])
+    while level_rows > GATHER_ROWS and gpus > 1:
+        share = level_rows / gpus
+        levels += max(LEVEL_LAUNCHES * network["launch"], work * total_rows / gpus / one["rows"])
+        messages += LEVEL_EXCHANGES * exchange(share, network, COARSE_UNKNOWNS if distributed else UNKNOWNS, gpus)
+        distributed, level_rows, work = distributed + 1, level_rows * one["rows_ratio"], work * one["work_ratio"]
+    gather = 0.0
+    if gpus == 1:
+        levels = one["cycle"] * total_rows / one["rows"]
+    else:
+        steps = math.log2(gpus) if by_tree else gpus - 1
+        gather = network["launch"] + steps * network["latency"] + 8 * level_rows * (1 / network["bandwidth"] + 2 / network["staging"])
+        levels += one["gathered_cycle"] * level_rows / one["gathered_rows"]
+        messages += exchange(total_rows / gpus, network, gpus=gpus)
+    parts = {"levels": levels, "rest": one["rest"] * total_rows / gpus / one["rows"], "messages": messages, "gather": gather,
+             "reductions": 2 * all_reduce(gpus, network)}
+    iterations = one["iterations"] * (total_rows / one["rows"]) ** one["growth"]
+    return {"gpus": gpus, "rows": total_rows, "distributed_levels": distributed, "iterations": round(iterations),
+            "iteration_ms": 1e3 * sum(parts.values()), **{f"{name}_ms": 1e3 * value for name, value in parts.items()},
+            "solve_s": iterations * sum(parts.values())}
+
+
+def print_multigrid(name, rows):
+    print(f"\n{name}\n\n| GPUs | levels over ranks | iterations | ms an iteration | levels | rest of CG | messages | gather | reductions | solve, s |")
+    print("|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
+    for row in rows:
+        parts = " | ".join(f"{row[part + '_ms']:.3f}" for part in ("iteration", "levels", "rest", "messages", "gather", "reductions"))
+        print(f"| {row['gpus']:,} | {row['distributed_levels']} | {row['iterations']} | {parts} | {row['solve_s']:.3f} |")
 
 
 def steps_of_ranks(folder, matrix, kind, gpus):
@@ -119,10 +169,9 @@ def print_check(folder, network):
 
 
 def curves(one, network):
-    counts = [1, 2, 4, 8, 16, 64, 256, 1024, 4096, 10_000]
     forms = {"classic": {"reductions": 2}, "one reduction": {"reductions": 1}}
     strong = 64 * one["rows"]
-    return {f"{kind}, {name}": [solve(rows * (n if kind == "weak" else 1), n, one, network, **form) for n in counts
+    return {f"{kind}, {name}": [solve(rows * (n if kind == "weak" else 1), n, one, network, **form) for n in COUNTS
                                 if kind == "weak" or n >= 16]
             for kind, rows in (("weak", one["rows"]), ("strong", strong)) for name, form in forms.items()}
 
@@ -172,8 +221,13 @@ def main():
     all_curves = curves(one, network)
     for name, rows in all_curves.items():
         print_table(name, rows)
+    one_multigrid = measured_multigrid(options.results)
+    all_multigrid = {f"multigrid, weak, {name}": [multigrid(one_multigrid["rows"] * n, n, one_multigrid, network, by_tree) for n in COUNTS]
+                     for name, by_tree in (("a message to each rank", False), ("gather by a tree", True))}
+    for name, rows in all_multigrid.items():
+        print_multigrid(name, rows)
     if options.json:
-        store(options.json, {"measured": one, "assumed": network, "curves": all_curves})
+        store(options.json, {"measured": one, "measured_multigrid": one_multigrid, "assumed": network, "curves": all_curves | all_multigrid})
     if options.plot:
         plot(all_curves, options.plot)
     if options.check:
