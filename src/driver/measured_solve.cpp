@@ -185,6 +185,10 @@ class Run {
     m_symbolic = m_numeric = m_setups = {};
     const FencedTimer timer(m_context.processes);  // the pass over A for its facts counts
     bool has_begun = false;
+    std::optional<Interrupts::Deferred> deferred;
+    const auto defer = [&] {
+      if (m_context.processes.is_serial()) deferred.emplace();
+    };
     const MatrixStatistics facts = statistics_of_all<Scalar>(m_context, m_problem);
     AutoSolver<Scalar, Space> chooser(
         candidates_of(settings, facts, is_complex<Scalar>, m_context.processes.size()), facts.num_rows,
@@ -192,19 +196,24 @@ class Run {
         [&](const Candidate& candidate) {
           m_taken.emplace(method_of<Scalar>(settings, candidate));
           m_method = &*m_taken;
-          set_up();
+          deferred.reset();  // a signal ends a setup at once
+          try {
+            set_up();
+          } catch (...) {
+            defer();
+            throw;
+          }
+          defer();
           begin_solve();
           if (!std::exchange(has_begun, true)) set_initial_vector();
           return applied();
         },
         settings.choice);
     m_outcome.history.clear();
-    {
-      std::optional<Interrupts::Deferred> deferred;
-      if (m_context.processes.is_serial()) deferred.emplace();
-      m_outcome.solve = chooser.solve(m_space, m_problem.op(), m_problem.b, m_outcome.x, m_stopping,
-                                      monitor(), m_problem.distributed->reducer());
-    }
+    defer();
+    m_outcome.solve = chooser.solve(m_space, m_problem.op(), m_problem.b, m_outcome.x, m_stopping, monitor(),
+                                    m_problem.distributed->reducer());
+    deferred.reset();
     const double seconds = timer.seconds();
     std::size_t k = 0;
     for (auto* times : {&m_symbolic, &m_numeric, &m_setups}) {
@@ -227,6 +236,7 @@ class Run {
   void end_solve() {
     SolveResult& result = m_outcome.solve;
     m_outcome.signal = Interrupts::requested();
+    result.looks_singular |= m_problem.is_singular && !result.converged;
     if (std::isfinite(result.relative_residual) && std::isfinite(result.true_relative_residual)) return;
     if (result.converged) result.reason = StopReason::nan;
     result.converged = false;

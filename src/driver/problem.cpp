@@ -127,6 +127,13 @@ void Problem<Scalar>::check_zero_rows(std::int64_t row_without_solution, std::in
 }
 
 template <class Scalar>
+void Problem<Scalar>::note_zero_column(std::int64_t column) {
+  is_singular = column >= 0;
+  if (is_singular)
+    add_note(zero_row_text(column, "column") + "; most right-hand sides have no solution, and others many");
+}
+
+template <class Scalar>
 void Problem<Scalar>::take_symmetry(const MethodNeeds& needs, const SymmetryFacts& found) {
   facts["matrix"]["symmetric"] = found.symmetric;
   if (needs.check == SpdCheck::report) not_spd = found.not_spd;
@@ -240,6 +247,7 @@ void make_whole(const Context& context, const MethodNeeds& needs, MatrixInput& i
   context.progress.phase("checking " + problem.name);
   problem.check_zero_rows(first_zero_row<Scalar>(space, problem.whole, problem.b),
                           first_zero_row<Scalar>(space, problem.whole));
+  if (!symmetry.symmetric) problem.note_zero_column(first_zero_column<Scalar>(space, problem.whole));
   problem.take_symmetry(needs, symmetry);
   if (settings.rhs == "random" && symmetry.symmetric) take_zero_sums_out(space, problem);
   if (names_file(settings.x0)) {

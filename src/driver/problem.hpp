@@ -58,7 +58,8 @@ struct Problem {
   std::int64_t num_rows = 0;
   std::int64_t num_cols = 0;
   std::int64_t nnz = 0;
-  std::string not_spd;  ///< why a method for positive definite matrices must refuse this one
+  std::string not_spd;       ///< why a method for positive definite matrices must refuse this one
+  bool is_singular = false;  ///< a column has no entry
   double norm_b = 0;
 
   Matrix<Scalar> whole;         ///< A on rank 0, until its rows are handed out; a serial process keeps it
@@ -86,6 +87,8 @@ struct Problem {
   /// Refuses a row without entries where b is not zero, so that there is no solution; notes one where b is
   /// zero. Both are the first of their kind, from 0, or -1. \throws InputError
   void check_zero_rows(std::int64_t row_without_solution, std::int64_t row);
+  /// Notes the first column without entries, from 0, or -1.
+  void note_zero_column(std::int64_t column);
   /// A remark on the problem, for the report and the summary.
   void add_note(const std::string& note) { facts["notes"].push_back(note); }
   /// Keeps what is known of the symmetry. \throws InputError for a matrix that the check refuses

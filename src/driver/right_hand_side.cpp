@@ -203,8 +203,26 @@ std::int64_t first_zero_row(const Space& space, const CsrView<Scalar, Space>& a,
   return first < a.num_rows ? first : -1;
 }
 
-std::string zero_row_text(std::int64_t row) {
-  return text_of("row ", row + 1, " of A is empty: A is singular");
+template <class Scalar>
+std::int64_t first_zero_column(const Space& space, const CsrView<Scalar, Space>& a) {
+  const auto is_met = allocate_zero<Vector<int, Space>>(space, "prekond::driver::columns", a.num_cols);
+  Kokkos::parallel_for(
+      "prekond::driver::columns", Kokkos::RangePolicy<Space>(space, 0, a.nnz()),
+      KOKKOS_LAMBDA(std::int64_t k) {
+        if (a.values(k) != Scalar(0)) Kokkos::atomic_store(&is_met(a.col_idxs(k)), 1);
+      });
+  std::int64_t first = 0;
+  Kokkos::parallel_reduce(
+      "prekond::driver::first_zero_column", Kokkos::RangePolicy<Space>(space, 0, a.num_cols),
+      KOKKOS_LAMBDA(std::int64_t j, std::int64_t & least) {
+        if (is_met(j) == 0 && j < least) least = j;
+      },
+      Kokkos::Min<std::int64_t>(first));
+  return first < a.num_cols ? first : -1;
+}
+
+std::string zero_row_text(std::int64_t row, const char* what) {
+  return text_of(what, " ", row + 1, " of A is empty: A is singular");
 }
 
 #define PREKOND_DRIVER_RIGHT_HAND_SIDE(Scalar)                                                             \
@@ -214,7 +232,8 @@ std::string zero_row_text(std::int64_t row) {
   template bool rows_sum_to_zero<Scalar>(const Space&, const CsrView<Scalar, Space>&);                     \
   template void take_means_out<Scalar>(const Space&, const Matrix<Scalar>&, const Vector<Scalar, Space>&); \
   template std::int64_t first_zero_row<Scalar>(const Space&, const CsrView<Scalar, Space>&,                \
-                                               const VectorView<const Scalar, Space>&);
+                                               const VectorView<const Scalar, Space>&);                    \
+  template std::int64_t first_zero_column<Scalar>(const Space&, const CsrView<Scalar, Space>&);
 PREKOND_DRIVER_RIGHT_HAND_SIDE(double)
 PREKOND_DRIVER_RIGHT_HAND_SIDE(Complex)
 template void take_mean_out<double>(const Space&, std::int64_t, const Vector<double, Space>&);

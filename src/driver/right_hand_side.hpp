@@ -49,7 +49,11 @@ template <class Scalar>
 std::int64_t first_zero_row(const Space& space, const CsrView<Scalar, Space>& a,
                             const VectorView<const Scalar, Space>& b = {});
 
-/// "row 18 of A is empty: A is singular", with `row` from 0
-std::string zero_row_text(std::int64_t row);
+/// The first column, from 0, all of whose entries are zero. -1: none
+template <class Scalar>
+std::int64_t first_zero_column(const Space& space, const CsrView<Scalar, Space>& a);
+
+/// "row 18 of A is empty: A is singular", with `row` from 0; `what`: row or column
+std::string zero_row_text(std::int64_t row, const char* what = "row");
 
 }  // namespace prekond::driver

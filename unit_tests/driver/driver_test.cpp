@@ -711,6 +711,27 @@ TEST_F(DriverTest, SolutionSolvesTheSystem) {
   for (const double value : x) EXPECT_NEAR(value, 1, 1e-5);  // b = A*1
 }
 
+// Without an entry in column 2, M e_2 says nothing of A: no preconditioner is to blame.
+TEST_F(DriverTest, AColumnWithoutEntriesIsNamed) {
+  write("no_column.mtx",
+        "%%MatrixMarket matrix coordinate real general\n4 4 8\n1 1 4\n1 3 1\n2 1 1\n2 3 2\n3 3 4\n3 4 1\n4 1 "
+        "1\n4 4 4\n");
+  const std::string named = "column 2 of A is empty: A is singular";
+  for (const std::string precond : {"ilut", "jacobi", "none"}) {
+    const Result result =
+        run({"solve", "no_column.mtx", "--solver", "gmres", "--precond", precond, "--report", "r.json"});
+    EXPECT_NE(result.code, 0);
+    EXPECT_THAT(result.err, Not(HasSubstr("does not look singular"))) << precond;
+    if (result.code == 3) continue;  // jacobi refuses the zero on the diagonal
+    EXPECT_THAT(result.out, HasSubstr(named)) << precond;
+    EXPECT_EQ(Json::parse(read_file(file("r.json")))["solver"]["looks_singular"], true) << precond;
+  }
+  const Result consistent =
+      run({"solve", "no_column.mtx", "--solver", "gmres", "--precond", "none", "--rhs", "a_ones"});
+  EXPECT_EQ(consistent.code, 0) << consistent.err;
+  EXPECT_THAT(consistent.out, HasSubstr(named));
+}
+
 TEST_F(DriverTest, RandomRhsIsTheSameEveryTime) {
   for (const char* name : {"r1.mtx", "r2.mtx"})
     ASSERT_EQ(run({"solve", "--generate", "poisson2d:20", "--rhs", "random", "--solution", name}).code, 0);
