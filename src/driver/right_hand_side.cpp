@@ -4,6 +4,7 @@
 
 #include <prekond/core/scalar.hpp>
 #include <prekond/matrix/spmv.hpp>
+#include "core/concurrent_words.hpp"
 #include "core/row_teams.hpp"
 #include "matrix/counter_hash.hpp"
 
@@ -209,7 +210,7 @@ std::int64_t first_zero_column(const Space& space, const CsrView<Scalar, Space>&
   Kokkos::parallel_for(
       "prekond::driver::columns", Kokkos::RangePolicy<Space>(space, 0, a.nnz()),
       KOKKOS_LAMBDA(std::int64_t k) {
-        if (a.values(k) != Scalar(0)) Kokkos::atomic_store(&is_met(a.col_idxs(k)), 1);
+        if (a.values(k) != Scalar(0)) impl::raise_flag(is_met(a.col_idxs(k)), 1);
       });
   std::int64_t first = 0;
   Kokkos::parallel_reduce(
