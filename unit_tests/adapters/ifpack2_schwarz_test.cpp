@@ -104,6 +104,7 @@ TEST(Ifpack2Solve, OnOneRankAsManyIterationsAsTheCommandAndOnMoreAsBlockJacobi) 
       if (num_ranks() == 1) {
         EXPECT_EQ(all.iterations, alone.iterations);
       }
+      if (line.name == "auto") continue;  // each rank takes a method for its rows
       EXPECT_GE(all.iterations, alone.iterations - 2);
       if (line.name == "jacobi")
         EXPECT_LE(all.iterations, alone.iterations + 1);
