@@ -53,8 +53,8 @@ std::vector<Candidate> with_named(std::vector<Candidate> candidates, const Metho
 double iterations_left(const std::vector<double>& norms, double target);
 
 /// The same as far as it is believed: the rate of the first iterations is too good, and that of a Krylov
-/// method grows. More than twice those done are no less than were `expected` in all before the first, and no
-/// more than 4 times those done where that is farther.
+/// method grows. More than three times those done are no less than were `expected` in all before the first,
+/// and no more than 4 times those done where that is farther.
 double believed_iterations_left(const std::vector<double>& norms, double target, double expected);
 
 /// Sets the iterations that are expected of all candidates that were not tried: by the iterations that Jacobi
