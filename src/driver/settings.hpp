@@ -62,7 +62,7 @@ struct Settings {
   std::string solution;
   std::string config;  ///< the config file, empty without one
   StoppingOptions stopping;
-  AutomaticOptions choice;
+  AutoSolverOptions choice;
   std::int64_t repeat = 1;
   std::int64_t devices = 1;
   std::int64_t monitor = 0;  ///< iterations from one line of residuals to the next; 0: no lines

@@ -524,7 +524,7 @@ TYPED_TEST(AutoSolverTest, AProbeTakesWhatTheClockSaysInPlaceOfWhatIsExpected) {
     System system("poisson2d:20");
     std::vector<std::string> names;
     std::unique_ptr<Slow<TypeParam>> slow;
-    AutomaticOptions options;
+    AutoSolverOptions options;
     options.probe = probe;
     const auto setup = [&, inner = TestFixture::setup_of(system, names)](const Candidate& chosen) {
       const Preconditioner<double, TypeParam>* made = inner(chosen);

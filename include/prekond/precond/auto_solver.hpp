@@ -40,11 +40,11 @@ class AutoSolver {
 
   /// With the preconditioners of the registry. \throws InputError for a matrix that is not square
   /// \throws OptionError for a value out of its range
-  AutoSolver(const Space& space, const MatrixSource<Scalar, Space>& a, const AutomaticOptions& options = {});
+  AutoSolver(const Space& space, const MatrixSource<Scalar, Space>& a, const AutoSolverOptions& options = {});
   /// With candidates and setups of the caller's. `nnz` and `num_rows`, of A: the unit of work. On several
   /// processes all have the same candidates, and the sizes are those of the whole A.
   AutoSolver(std::vector<Candidate> candidates, std::int64_t num_rows, std::int64_t nnz, Setup setup,
-             const AutomaticOptions& options = {});
+             const AutoSolverOptions& options = {});
   AutoSolver(const AutoSolver&) = delete;
   AutoSolver& operator=(const AutoSolver&) = delete;
 

@@ -12,7 +12,7 @@
 
 namespace prekond {
 
-/// Options of Automatic and AutoSolver.
+/// Options of Automatic.
 struct AutomaticOptions {
   static constexpr const char* name = "auto";
   static constexpr const char* summary =
@@ -21,7 +21,6 @@ struct AutomaticOptions {
 
   std::int64_t solves = 1;
   double budget = 0.25;
-  bool probe = false;
 
   /// The preconditioner has its own, once it is chosen.
   Properties properties() const { return {}; }
@@ -34,6 +33,16 @@ struct AutomaticOptions {
         "budget", budget, 0.0, 10.0,
         "work that a method may spend on its trial, as a part of the work that another one would take; raise "
         "it where methods are left too early");
+  }
+};
+
+/// Options of AutoSolver.
+struct AutoSolverOptions : AutomaticOptions {
+  bool probe = false;
+
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    AutomaticOptions::describe(visit);
     visit(
         "probe", probe,
         "times the two methods of the least expected work and takes the faster one; set it where one machine "
@@ -55,7 +64,7 @@ struct LinearSolverOptions {
   MethodChoice preconditioner = {AutomaticOptions::name, {}};
   MethodChoice solver = {AutomaticOptions::name, {}};
   StoppingOptions stopping = {};
-  AutomaticOptions choice = {};
+  AutoSolverOptions choice = {};
   SetupReuse reuse = SetupReuse::automatic;
 
   /// All but the two methods.

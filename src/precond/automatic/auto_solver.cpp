@@ -129,7 +129,7 @@ struct AutoSolver<Scalar, Space>::Attempt {
 
 template <class Scalar, class Space>
 AutoSolver<Scalar, Space>::AutoSolver(std::vector<Candidate> candidates, std::int64_t num_rows,
-                                      std::int64_t nnz, Setup setup, const AutomaticOptions& options)
+                                      std::int64_t nnz, Setup setup, const AutoSolverOptions& options)
     : m_candidates(std::move(candidates)),
       m_num_rows(num_rows),
       m_nnz(nnz),
@@ -158,7 +158,7 @@ typename AutoSolver<Scalar, Space>::Setup setup_of_registry(const Space& space,
 
 template <class Scalar, class Space>
 AutoSolver<Scalar, Space>::AutoSolver(const Space& space, const MatrixSource<Scalar, Space>& a,
-                                      const AutomaticOptions& options)
+                                      const AutoSolverOptions& options)
     : AutoSolver(candidates_for(statistics<Scalar, Space>(space, a.csr()), !is_host_space<Space>,
                                 is_complex<Scalar>),
                  a.num_rows(), static_cast<std::int64_t>(a.csr().nnz()),

@@ -8,29 +8,15 @@
 #include "sparse_product/transpose.hpp"
 
 #include "core/instantiate.hpp"
+#include "pattern/levels/schedule.hpp"
 #include "precond/factorization/ilut/kernels.hpp"
 
 #include <algorithm>
 #include <array>
 #include <sstream>
-#include <vector>
 
 namespace prekond::impl::ilut {
 namespace {
-
-/// Levels of a lower triangle, whose rows wait for those of levels before. \pre memory of the host
-template <class Graph>
-std::int64_t levels_of(const Graph& lower) {
-  std::vector<int> level(static_cast<std::size_t>(lower.num_rows), 1);
-  int most = 1;
-  for (std::int64_t i = 0; i < lower.num_rows; ++i) {
-    int& own = level[static_cast<std::size_t>(i)];
-    for (std::size_t k = lower.row_ptrs(i); k < lower.row_ptrs(i + 1); ++k)
-      if (const int j = lower.col_idxs(k); j < i) own = std::max(own, 1 + level[static_cast<std::size_t>(j)]);
-    most = std::max(most, own);
-  }
-  return most;
-}
 
 /// A factorisation in progress: launches, and more room between two of them.
 template <class Scalar, class Space, bool symmetric>
@@ -61,7 +47,9 @@ class Growth {
     // More threads than rows of a level would wait for each other, and hold the cores that others need.
     if constexpr (host)
       if (m_groups > 1)
-        m_groups = std::clamp<std::int64_t>(m_num_rows / levels_of(pattern.lower), 1, m_groups);
+        m_groups = std::clamp<std::int64_t>(
+            m_num_rows / levels::levels_by_rows<Space>(pattern.lower, Triangle::lower).num_levels, 1,
+            m_groups);
     m_order = rules.order;
     const std::int64_t most_of_row =
         std::min<std::int64_t>((symmetric ? 1 : 2) * std::int64_t(rules.p), ThresholdTuning::entries_per_row);
