@@ -61,8 +61,14 @@ std::vector<Method> all_methods() {
       {"prekond fsai and product", ours + "fsai", true},
       {"prekond adaptive_fsai and product", ours + "adaptive_fsai", true},
       {"prekond amg and product", ours + "amg", true}};
+  const std::string boomeramg = "-pc_type hypre -pc_hypre_type boomeramg",
+                    pmis = boomeramg +
+                           " -pc_hypre_boomeramg_coarsen_type PMIS -pc_hypre_boomeramg_interp_type ext+i"
+                           " -pc_hypre_boomeramg_P_max 4";
   if (PetscDefined(HAVE_HYPRE))
-    methods.insert(methods.begin() + 4, {"hypre boomeramg", "-pc_type hypre -pc_hypre_type boomeramg"});
+    methods.insert(methods.begin() + 4, {{"hypre boomeramg", boomeramg},
+                                         {"hypre pmis", pmis},
+                                         {"hypre aggressive", pmis + " -pc_hypre_boomeramg_agg_nl 1"}});
   return methods;
 }
 

@@ -2,11 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// Sets of global numbers, as sorted vectors.
+#include <prekond/core/impl/list_rows.hpp>
 #include <prekond/core/views.hpp>
+#include <prekond/distributed/impl/rows_by_number.hpp>
 
 #include <Kokkos_Sort.hpp>
 
 #include <cstdint>
+#include <utility>
 
 namespace prekond::impl::distributed {
 
@@ -16,6 +19,25 @@ template <class Space>
 using NumbersView = VectorView<const std::int64_t, Space>;
 template <class Space>
 using FlatPolicy = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
+
+template <class Space>
+struct ExtremesOf {
+  NumbersView<Space> numbers;
+  KOKKOS_FUNCTION void operator()(std::int64_t k, std::int64_t& least, std::int64_t& most) const {
+    least = numbers(k) < least ? numbers(k) : least;
+    most = numbers(k) > most ? numbers(k) : most;
+  }
+};
+
+/// The least and the largest; of no numbers the first is larger.
+template <class Space>
+std::pair<std::int64_t, std::int64_t> extremes_of(const Space& space, const NumbersView<Space>& numbers) {
+  std::pair<std::int64_t, std::int64_t> found;
+  Kokkos::parallel_reduce("prekond::distributed::extremes", FlatPolicy<Space>(space, 0, numbers.extent(0)),
+                          ExtremesOf<Space>{numbers}, Kokkos::Min<std::int64_t>(found.first),
+                          Kokkos::Max<std::int64_t>(found.second));
+  return found;
+}
 
 /// How many members of a sorted vector are less than `number`: where the first one that is not stands.
 template <class Space>
@@ -32,36 +54,75 @@ KOKKOS_FUNCTION std::int64_t count_less(const NumbersView<Space>& sorted, std::i
 }
 
 /// Where a number stands in a sorted vector; -1: it does not. Looks first where it stands if there are no
-/// gaps before it.
+/// gaps between it and the member at `run`.
 template <class Space>
 struct FindNumber {
   NumbersView<Space> sorted;
+  std::int64_t run = 0;
   KOKKOS_FUNCTION int operator()(std::int64_t number) const {
     const std::int64_t size = static_cast<std::int64_t>(sorted.extent(0));
-    if (size == 0 || number < sorted(0)) return -1;
-    const std::int64_t without_gaps = number - sorted(0);
-    if (without_gaps < size && sorted(without_gaps) == number) return static_cast<int>(without_gaps);
+    if (size == 0) return -1;
+    const std::int64_t without_gaps = run + (number - sorted(run));
+    if (without_gaps >= 0 && without_gaps < size && sorted(without_gaps) == number)
+      return static_cast<int>(without_gaps);
     const std::int64_t place = count_less<Space>(sorted, number);
     return place < size && sorted(place) == number ? static_cast<int>(place) : -1;
   }
 };
 
 template <class Space>
-struct FindPlaces {
-  NumbersView<Space> numbers;
-  FindNumber<Space> find;
-  VectorView<int, Space> places;
-  KOKKOS_FUNCTION void operator()(std::int64_t k) const { places(k) = find(numbers(k)); }
+struct IsLessThanAll {
+  NumbersView<Space> numbers, others;
+  KOKKOS_FUNCTION void operator()(std::int64_t k, std::int64_t& count) const {
+    count += numbers(k) < others(0);
+  }
 };
+
+/// Looks first among the numbers of `own`, which the vector has side by side. Fences.
+template <class Space>
+FindNumber<Space> find_from(const Space& space, const NumbersView<Space>& sorted,
+                            const NumbersView<Space>& own) {
+  std::int64_t run = 0;
+  if (own.extent(0) > 0)
+    Kokkos::parallel_reduce("prekond::distributed::find_from", FlatPolicy<Space>(space, 0, sorted.extent(0)),
+                            IsLessThanAll<Space>{sorted, own}, run);
+  return {sorted, run};
+}
+
+template <class T, class Space, class F>
+struct FillVector {
+  F f;
+  VectorView<T, Space> x;
+  KOKKOS_FUNCTION void operator()(std::int64_t k) const { x(k) = static_cast<T>(f(k)); }
+};
+
+/// x(k) = f(k) for all k < size.
+template <class T, class Space, class F>
+Vector<T, Space> vector_of(const Space& space, const char* label, std::size_t size, const F& f) {
+  const auto x = allocate<Vector<T, Space>>(space, label, size);
+  Kokkos::parallel_for(label, FlatPolicy<Space>(space, 0, size), FillVector<T, Space, F>{f, x});
+  return x;
+}
+
+/// find(numbers(k))
+template <class Space, class Find>
+struct PlaceOfNumber {
+  NumbersView<Space> numbers;
+  Find find;
+  KOKKOS_FUNCTION int operator()(std::int64_t k) const { return find(numbers(k)); }
+};
+
+template <class Space, class Find>
+Vector<int, Space> places_by(const Space& space, const NumbersView<Space>& numbers, const Find& find) {
+  return vector_of<int>(space, "prekond::distributed::find_places", numbers.extent(0),
+                        PlaceOfNumber<Space, Find>{numbers, find});
+}
 
 /// The place of each of `numbers` in `sorted`; -1: it is not there.
 template <class Space>
 Vector<int, Space> places_of(const Space& space, const NumbersView<Space>& numbers,
                              const NumbersView<Space>& sorted) {
-  const auto places = allocate<Vector<int, Space>>(space, "prekond::distributed::places", numbers.extent(0));
-  Kokkos::parallel_for("prekond::distributed::find_places", FlatPolicy<Space>(space, 0, numbers.extent(0)),
-                       FindPlaces<Space>{numbers, {sorted}, places});
-  return places;
+  return places_by<Space>(space, numbers, FindNumber<Space>{sorted});
 }
 
 template <class Space>
@@ -81,39 +142,42 @@ void sort_numbers(const Space& space, const Numbers<Space>& list) {
   if (descents > 0) Kokkos::sort(space, list);
 }
 
-/// The numbers that `known` has not.
+/// from(list(k))
+template <class T, class Space, class Index>
+struct ListedEntry {
+  VectorView<const Index, Space> list;
+  VectorView<const T, Space> from;
+  KOKKOS_FUNCTION T operator()(std::int64_t k) const { return from(list(k)); }
+};
+
+template <class T, class Space, class Index>
+Vector<T, Space> listed(const Space& space, const Vector<Index, Space>& list,
+                        const VectorView<const T, Space>& from) {
+  return vector_of<T>(space, "prekond::distributed::listed", list.extent(0),
+                      ListedEntry<T, Space, Index>{list, from});
+}
+
 template <class Space>
-struct TakeUnknown {
+struct IsUnknown {
   NumbersView<Space> list;
   FindNumber<Space> known;
-  VectorView<std::int64_t, Space> result;
-  KOKKOS_FUNCTION void operator()(std::int64_t k, std::int64_t& count, bool final) const {
-    if (known(list(k)) >= 0) return;
-    if (final && result.extent(0) > 0) result(count) = list(k);
-    ++count;
-  }
+  KOKKOS_FUNCTION bool operator()(std::int64_t k) const { return known(list(k)) < 0; }
 };
 
-/// The first of each run of equal numbers.
+/// Is it the first of a run of equal numbers?
 template <class Space>
-struct TakeFirst {
+struct IsFirst {
   NumbersView<Space> sorted;
-  VectorView<std::int64_t, Space> result;
-  KOKKOS_FUNCTION void operator()(std::int64_t k, std::int64_t& count, bool final) const {
-    if (k > 0 && sorted(k) == sorted(k - 1)) return;
-    if (final && result.extent(0) > 0) result(count) = sorted(k);
-    ++count;
-  }
+  KOKKOS_FUNCTION bool operator()(std::int64_t k) const { return k == 0 || sorted(k) != sorted(k - 1); }
 };
 
-/// The numbers that `take(result)`, for a scan over `size` numbers, takes.
-template <class Space, class MakeScan>
-Numbers<Space> taken(const Space& space, std::size_t size, const MakeScan& take) {
-  const FlatPolicy<Space> all(space, 0, size);
-  std::int64_t count = 0;
-  Kokkos::parallel_scan("prekond::distributed::count_numbers", all, take(Numbers<Space>()), count);
-  const auto found = allocate<Numbers<Space>>(space, "prekond::distributed::numbers", count);
-  if (count > 0) Kokkos::parallel_scan("prekond::distributed::take_numbers", all, take(found), count);
+/// The numbers of the list for whose places k `holds(k)`, in its order. Fences.
+template <class Space, class Holds>
+Numbers<Space> numbers_where(const Space& space, const NumbersView<Space>& list, const Holds& holds) {
+  const auto size = static_cast<std::int64_t>(list.extent(0));
+  const auto places = list_rows<std::int64_t>(space, "prekond::distributed::numbers", size, holds);
+  const auto found = listed<std::int64_t, Space>(space, places, list);
+  space.fence("prekond::distributed::numbers");  // the places go away
   return found;
 }
 
@@ -122,13 +186,9 @@ template <class Space>
 Numbers<Space> new_numbers(const Space& space, const NumbersView<Space>& list,
                            const NumbersView<Space>& known) {
   if (list.extent(0) == 0) return {};
-  const auto unknown = taken(space, list.extent(0), [&](const Numbers<Space>& result) {
-    return TakeUnknown<Space>{list, {known}, result};
-  });
+  const auto unknown = numbers_where(space, list, IsUnknown<Space>{list, {known}});
   sort_numbers(space, unknown);
-  return taken(space, unknown.extent(0), [&](const Numbers<Space>& result) {
-    return TakeFirst<Space>{unknown, result};
-  });
+  return numbers_where(space, NumbersView<Space>(unknown), IsFirst<Space>{unknown});
 }
 
 /// Each of `list` after those of both lists that are less.
@@ -154,6 +214,36 @@ Numbers<Space> united(const Space& space, const NumbersView<Space>& a, const Num
   merge(b, a);
   return all;
 }
+
+/// Numbers of columns: the rank's own, and others, which come after them. Both ascend.
+template <class Space>
+struct ColumnNumbers {
+  struct Find {
+    FindNumber<Space> own, others;
+    int num_own;
+    KOKKOS_FUNCTION int operator()(std::int64_t number) const {
+      const int place = own(number), other = place < 0 ? others(number) : -1;
+      return other < 0 ? place : num_own + other;
+    }
+  };
+  Numbers<Space> own, others;
+
+  std::int64_t count() const { return static_cast<std::int64_t>(own.extent(0) + others.extent(0)); }
+  Find find() const { return {{own}, {others}, static_cast<int>(own.extent(0))}; }
+  /// The columns of these numbers; -1: there is none.
+  Vector<int, Space> places_of(const Space& space, const NumbersView<Space>& numbers) const {
+    return places_by<Space>(space, numbers, find());
+  }
+  /// The numbers of all columns.
+  Numbers<Space> all(const Space& space) const {
+    return column_numbers<Space>(space, {0, 0, own}, static_cast<std::int64_t>(own.extent(0)), others);
+  }
+  /// These columns, and those of a list that are not among them.
+  ColumnNumbers with(const Space& space, const NumbersView<Space>& list) const {
+    const auto foreign = new_numbers<Space>(space, list, own);
+    return {own, united<Space>(space, others, new_numbers<Space>(space, foreign, others))};
+  }
+};
 
 /// All rows of the blocks of b rows that the numbers are in.
 template <class Space>

@@ -4,37 +4,17 @@
 #include <prekond/matrix/csr_graph.hpp>
 #include <prekond/matrix/sort_rows.hpp>
 
+#include <limits>
+
 #include "core/instantiate.hpp"
 #include "distributed/number_sets.hpp"
 
 namespace prekond {
 
 using impl::distributed::FlatPolicy;
-using impl::distributed::NumbersView;
+using impl::distributed::Numbers;
 
 namespace {
-
-template <class Space>
-struct NumberColumn {
-  RowNumbers<Space> own;
-  std::int64_t num_rows;
-  NumbersView<Space> remote;
-  VectorView<std::int64_t, Space> result;
-  KOKKOS_FUNCTION void operator()(std::int64_t c) const {
-    result(c) = c < num_rows ? own(c) : remote(c - num_rows);
-  }
-};
-
-/// Row r is row list(r) of the matrix with these row pointers.
-template <class Space>
-struct ListedRows {
-  VectorView<const int, Space> list;
-  VectorView<const std::size_t, Space> row_ptrs;
-  KOKKOS_FUNCTION std::size_t begin(std::int64_t r) const { return row_ptrs(list(r)); }
-  KOKKOS_FUNCTION std::size_t operator()(std::int64_t r) const {  ///< its length
-    return row_ptrs(list(r) + 1) - row_ptrs(list(r));
-  }
-};
 
 /// The listed rows of `a` with those of `other`, the columns by their numbers.
 template <class Scalar, class Space>
@@ -69,28 +49,6 @@ struct CopyJoinedRow {
   }
 };
 
-template <class Scalar, class Space>
-struct CopyListedRow {
-  ListedRows<Space> rows;
-  RemoteRows<Scalar, Space> from, to;
-  KOKKOS_FUNCTION void operator()(std::int64_t r) const {
-    std::size_t at = rows.begin(r);
-    for (std::size_t k = to.row_ptrs(r); k < to.row_ptrs(r + 1); ++k, ++at) {
-      to.col_idxs(k) = from.col_idxs(at);
-      to.values(k) = from.values(at);
-    }
-  }
-};
-
-/// Numbers by their places in a sorted list.
-template <class Space>
-struct NumberPlaces {
-  VectorView<const int, Space> places;
-  NumbersView<Space> sorted;
-  VectorView<std::int64_t, Space> numbers;
-  KOKKOS_FUNCTION void operator()(std::int64_t k) const { numbers(k) = sorted(places(k)); }
-};
-
 /// Room for rows of these lengths.
 template <class Scalar, class Space, class RowLength>
 RemoteRows<Scalar, Space> room_for(const Space& space, std::int64_t num_rows, const RowLength& row_length) {
@@ -106,11 +64,9 @@ template <class Space>
 Vector<std::int64_t, Space> column_numbers(const Space& space, const RowNumbers<Space>& own,
                                            std::int64_t num_rows,
                                            VectorView<const std::int64_t, Space> remote) {
-  const auto num_cols = static_cast<std::size_t>(num_rows) + remote.extent(0);
-  const auto numbers = allocate<Vector<std::int64_t, Space>>(space, "prekond::column_numbers", num_cols);
-  Kokkos::parallel_for("prekond::column_numbers", FlatPolicy<Space>(space, 0, num_cols),
-                       NumberColumn<Space>{own, num_rows, remote, numbers});
-  return numbers;
+  return impl::distributed::vector_of<std::int64_t>(
+      space, "prekond::column_numbers", static_cast<std::size_t>(num_rows) + remote.extent(0),
+      KOKKOS_LAMBDA(std::int64_t c) { return c < num_rows ? own(c) : remote(c - num_rows); });
 }
 
 template <class Scalar, class Space>
@@ -121,25 +77,43 @@ RemoteRows<Scalar, Space> rows_by_number(const Space& space, VectorView<const in
   const auto result = room_for<Scalar, Space>(space, static_cast<std::int64_t>(list.extent(0)), joined);
   Kokkos::parallel_for("prekond::rows_by_number::copy", FlatPolicy<Space>(space, 0, result.num_rows),
                        CopyJoinedRow<Scalar, Space>{joined, result});
-  // The rows are sorted by the places of their numbers among all that are there, which fit into an int.
-  const auto all = impl::distributed::new_numbers<Space>(space, result.col_idxs, {});
-  const auto places = impl::distributed::places_of<Space>(space, result.col_idxs, all);
-  sort_rows(space, CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>(
-                       result.num_rows, static_cast<std::int64_t>(all.extent(0)), result.row_ptrs, places,
-                       result.values));
-  Kokkos::parallel_for("prekond::rows_by_number::number", FlatPolicy<Space>(space, 0, places.extent(0)),
-                       NumberPlaces<Space>{places, all, result.col_idxs});
-  space.fence("prekond::rows_by_number");  // the places go away
+  // Rows are sorted by numbers that an int holds: distances from the least one, or places among all.
+  const Numbers<Space> numbers = result.col_idxs;
+  const auto size = numbers.extent(0);
+  const auto range = impl::distributed::extremes_of<Space>(space, numbers);
+  const std::int64_t least = range.first;
+  Numbers<Space> all;
+  if (size > 0 && range.second - least >= std::numeric_limits<int>::max())
+    all = impl::distributed::new_numbers<Space>(space, numbers, {});
+  const impl::distributed::FindNumber<Space> find{all};
+  const auto keys = impl::distributed::vector_of<int>(
+      space, "prekond::rows_by_number::keys", size,
+      KOKKOS_LAMBDA(std::int64_t k) { return all.extent(0) > 0 ? find(numbers(k)) : numbers(k) - least; });
+  sort_rows(space,
+            CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>(
+                result.num_rows, std::numeric_limits<int>::max(), result.row_ptrs, keys, result.values));
+  Kokkos::parallel_for(
+      "prekond::rows_by_number::number", FlatPolicy<Space>(space, 0, size),
+      KOKKOS_LAMBDA(std::int64_t k) { numbers(k) = all.extent(0) > 0 ? all(keys(k)) : least + keys(k); });
+  space.fence("prekond::rows_by_number");  // the keys go away
   return result;
 }
 
 template <class Scalar, class Space>
 RemoteRows<Scalar, Space> reordered_rows(const Space& space, const RemoteRows<Scalar, Space>& rows,
                                          VectorView<const int, Space> slots) {
-  const ListedRows<Space> listed{slots, rows.row_ptrs};
-  const auto result = room_for<Scalar, Space>(space, static_cast<std::int64_t>(slots.extent(0)), listed);
-  Kokkos::parallel_for("prekond::reordered_rows", FlatPolicy<Space>(space, 0, result.num_rows),
-                       CopyListedRow<Scalar, Space>{listed, rows, result});
+  const auto row_ptrs = rows.row_ptrs;
+  const auto result = room_for<Scalar, Space>(
+      space, static_cast<std::int64_t>(slots.extent(0)),
+      KOKKOS_LAMBDA(std::int64_t r) { return row_ptrs(slots(r) + 1) - row_ptrs(slots(r)); });
+  Kokkos::parallel_for(
+      "prekond::reordered_rows", FlatPolicy<Space>(space, 0, result.num_rows), KOKKOS_LAMBDA(std::int64_t r) {
+        std::size_t at = row_ptrs(slots(r));
+        for (std::size_t k = result.row_ptrs(r); k < result.row_ptrs(r + 1); ++k, ++at) {
+          result.col_idxs(k) = rows.col_idxs(at);
+          result.values(k) = rows.values(at);
+        }
+      });
   space.fence("prekond::reordered_rows");  // `rows` may go away
   return result;
 }

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <utility>
 #include <vector>
 
 namespace prekond::testing {
@@ -34,11 +35,11 @@ RowsByNumber as_maps(const Rows& rows) {
   return maps;
 }
 
-/// Numbers of columns in no order, beyond 32 bits.
-std::vector<std::int64_t> scattered(std::int64_t count, std::int64_t salt) {
+/// Numbers of columns in no order, beyond 32 bits, and far from each other or not.
+std::vector<std::int64_t> scattered(std::int64_t count, std::int64_t salt, bool far = true) {
   std::vector<std::int64_t> numbers(count);
   for (std::int64_t c = 0; c < count; ++c)
-    numbers[c] = (c * 7919 + 13) % 10007 * 2 + salt + (std::int64_t(1) << 40) * (c % 3);
+    numbers[c] = (c * 7919 + 13) % 10007 * 2 + salt + (std::int64_t(1) << 40) * (far ? c % 3 : 5);
   return numbers;
 }
 
@@ -66,10 +67,11 @@ void add_rows(RowsByNumber& rows, const HostMatrix<double>& a, const std::vector
 
 TEST(RowsByNumber, AreThoseOfTheList) {
   const Space space;
-  for (const std::int64_t n : {1, 2, 33, 257, 1000}) {
+  for (const auto& [n, far] : std::vector<std::pair<std::int64_t, bool>>{
+           {1, true}, {2, true}, {33, true}, {257, true}, {1000, true}, {1000, false}}) {
     const HostMatrix<double> a = with_gaps(n, 3);
     const auto matrix = to_device<Space>(a);
-    const auto numbers = scattered(n, 0);
+    const auto numbers = scattered(n, 0, far);
     std::vector<int> all(n), some, twice;
     for (int i = 0; i < n; ++i) {
       all[i] = static_cast<int>(n) - 1 - i;

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <numeric>
 #include <random>
 #include <string>
 #include <utility>
@@ -18,7 +19,9 @@
 
 #include "precond/multigrid/aggregation/aggregate.hpp"
 #include "precond/multigrid/aggregation/independent_set.hpp"
+#include "precond/multigrid/hierarchy.hpp"
 #include "precond/multigrid/over_ranks/aggregate.hpp"
+#include "precond/multigrid/over_ranks/level.hpp"
 #include "testing/across_ranks.hpp"
 #include "testing/distributed_cases.hpp"
 #include "testing/distributed_problems.hpp"
@@ -28,6 +31,8 @@ namespace {
 
 using ::prekond::impl::aggregation::IndependentSet;
 using ::prekond::impl::amg::aggregate_over_ranks;
+using ::prekond::impl::amg::Hierarchy;
+using ::prekond::impl::amg::LevelOverRanks;
 using ::prekond::impl::amg::RankNodes;
 using ::prekond::impl::distributed::Overlap;
 using ::testing::Contains;
@@ -163,6 +168,59 @@ TYPED_TEST(AmgOverRanksTest, AppliesTheHierarchyOfOneRankAlsoForNewValues) {
         expect_near(applied<TypeParam>(*m, own), expected_later, own);
       });
     }
+  }
+}
+
+/// Ones where row i has the number c, for all columns c < `size`.
+template <class Space>
+MultiVector<double, Space> unit_vectors(const std::vector<std::int64_t>& numbers, std::int64_t size) {
+  const MultiVector<double, Space> x("x", numbers.size(), size);
+  const auto host = Kokkos::create_mirror_view(x);
+  for (std::size_t i = 0; i < numbers.size(); ++i) host(i, numbers[i]) = 1;
+  Kokkos::deep_copy(x, host);
+  return x;
+}
+
+TYPED_TEST(AmgOverRanksTest, ProlongatorIsThatOfOneRank) {
+  using Near = NearNullSpace<double, TypeParam>;
+  const TypeParam space;
+  AmgOptions options;
+  options.coarse_size = 20;
+  options.gather_rows = 50;
+  for (const auto& [spec, modes] :
+       std::vector<std::pair<const char*, bool>>{{"poisson3d:9", false}, {"elasticity3d:6", true}}) {
+    const HostMatrix<double> whole = problem(spec);
+    const auto near_of = [&, with = modes](const std::vector<std::int64_t>& own) {
+      return with ? modes_of<TypeParam>(own, 6) : Near{};
+    };
+    const auto device = to_device<TypeParam>(whole);
+    const auto near_of_all = near_of(all_rows(whole));
+    Report report;
+    const Hierarchy<double, TypeParam> one(space, options, near_of_all.source(device), nullptr, report);
+    const auto& p = one.levels()[0].transfer.p;
+    const std::int64_t count = p.num_cols();
+    std::vector<std::int64_t> all(count);
+    std::iota(all.begin(), all.end(), 0);
+    const MultiVector<double, TypeParam> expected("expected", whole.num_rows, count);
+    p.multiply(space, unit_vectors<TypeParam>(all, count), expected);
+    const auto expected_host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), expected);
+    for (const Parts& parts : all_partitions(whole.num_rows))
+      run_ranks(static_cast<int>(parts.size()), [&](const Rank& rank) {
+        const auto& own = parts[rank.rank];
+        const MatrixOfRank<double, TypeParam> a(rank, whole, parts);
+        Report of_rank;
+        const LevelOverRanks<double, TypeParam> level(space, options, a, near_of(own), of_rank);
+        const auto& rows = level.coarse_rows();
+        const MultiVector<double, TypeParam> found("found", own.size(), count),
+            remote("remote", rows.others.extent(0), count);
+        level.prolongator().multiply(space, unit_vectors<TypeParam>(to_vector(rows.own), count), false, found,
+                                     remote);
+        const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), found);
+        for (std::size_t i = 0; i < own.size(); ++i)
+          for (std::int64_t c = 0; c < count; ++c)
+            ASSERT_NEAR(host(i, c), expected_host(own[i], c), 1e-12)
+                << spec << " on " << parts.size() << ": row " << own[i] << ", column " << c;
+      });
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "core/concurrent_words.hpp"
 #include "core/instantiate.hpp"
+#include "precond/distributed/split_matrix.hpp"
 
 namespace prekond::impl::distributed {
 namespace {
@@ -33,45 +34,31 @@ struct MarkUsed {
   }
 };
 
-/// The numbers of those marked, and each one's rank among them, or -1.
 template <class Space>
-struct TakeUsed {
-  NumbersView<Space> remote;
-  VectorView<int, Space> used;
-  VectorView<std::int64_t, Space> numbers;
-  VectorView<int, Space> places;
-  VectorView<const int, Space> remote_places;
-  KOKKOS_FUNCTION void operator()(std::int64_t k, std::int64_t& count, bool final) const {
-    const bool is_used = used(k) == 1;
-    if (final && numbers.extent(0) > 0) {
-      if (is_used) {
-        numbers(count) = remote(k);
-        places(count) = remote_places(k);
-      }
-    }
-    if (final) used(k) = is_used ? static_cast<int>(count) : -1;
-    count += is_used;
-  }
+struct IsUsed {
+  VectorView<const int, Space> used;
+  KOKKOS_FUNCTION bool operator()(std::int64_t k) const { return used(k) == 1; }
 };
 
+/// used(list(k)) = k, -1 for those that are not in the list.
 template <class Space>
-struct CountUsed {
-  VectorView<const int, Space> used;
-  KOKKOS_FUNCTION void operator()(std::int64_t k, std::int64_t& count) const { count += used(k); }
-};
+void number_used(const Space& space, const Vector<int, Space>& list, const Vector<int, Space>& used) {
+  Kokkos::deep_copy(space, used, -1);
+  Kokkos::parallel_for(
+      "prekond::distributed::number_used", FlatPolicy<Space>(space, 0, list.extent(0)),
+      KOKKOS_LAMBDA(std::int64_t k) { used(list(k)) = static_cast<int>(k); });
+}
 
 /// For each place the own row there, or the imported entry; -1 for all others.
 template <class Space>
-struct ColumnPart {
-  VectorView<const int, Space> sources;
-  VectorView<const int, Space> used;
-  bool own;
-  VectorView<int, Space> columns;
-  KOKKOS_FUNCTION void operator()(std::int64_t place) const {
-    const int source = sources(place);
-    columns(place) = own ? (source >= 0 ? source : -1) : (source < 0 ? used(~source) : -1);
-  }
-};
+Vector<int, Space> columns_of(const Space& space, const Vector<int, Space>& sources,
+                              const Vector<int, Space>& used, bool own) {
+  return vector_of<int>(
+      space, "prekond::distributed::columns", sources.extent(0), KOKKOS_LAMBDA(std::int64_t place) {
+        const int source = sources(place);
+        return own ? (source >= 0 ? source : -1) : (source < 0 ? used(~source) : -1);
+      });
+}
 
 template <class Scalar, class Space>
 struct ProductWorkspace : Workspace {
@@ -98,6 +85,8 @@ class ProductApplication : public Application<Scalar, Space> {
         m_is_symmetric(found.are_transposes) {
     a.together([&] { m_numbers = split(space, overlap, found, as); });
     m_import = a.make_import(space, m_numbers);
+    m_rows.set_import(m_import);
+    m_columns.set_import(m_import);
   }
 
   void apply(const Space& space, Block<const Scalar, Space> x, Block<Scalar, Space> y,
@@ -106,11 +95,11 @@ class ProductApplication : public Application<Scalar, Space> {
     if (x.extent(1) > work.remote.extent(1))
       throw std::logic_error("the workspace was made for fewer vectors");
     const Block<Scalar, Space> remote = first_columns(space, work.remote, x.extent(1));
-    if (!m_by_columns) return multiply_rows(space, x, y, remote);
-    if (!m_by_rows) return multiply_columns(space, x, y, remote);
+    if (!m_by_columns) return m_rows.multiply(space, x, false, y, remote);
+    if (!m_by_rows) return m_columns.multiply_transposed(space, x, y, remote);
     const Block<Scalar, Space> between = first_columns(space, work.between, x.extent(1));
-    multiply_rows(space, x, between, remote);
-    multiply_columns(space, between, y, remote);
+    m_rows.multiply(space, x, false, between, remote);
+    m_columns.multiply_transposed(space, between, y, remote);
   }
 
   std::unique_ptr<Workspace> make_workspace(const Space& space, int num_vectors) const override {
@@ -125,37 +114,17 @@ class ProductApplication : public Application<Scalar, Space> {
   }
 
   void report_to(Report& report) const override {
-    report.nnz = m_is_symmetric ? m_rows_nnz : m_rows_nnz + m_columns_nnz;
-    report.apply_flops = 2.0 * flops_of_scalar<Scalar> * static_cast<double>(m_rows_nnz + m_columns_nnz);
-    report.bytes =
-        m_own_rows.bytes() + m_own_columns.bytes() + m_remote_columns.bytes() + m_remote_rows.bytes();
+    report.nnz = m_is_symmetric ? m_rows.nnz() : m_rows.nnz() + m_columns.nnz();
+    report.apply_flops = 2.0 * flops_of_scalar<Scalar> * static_cast<double>(m_rows.nnz() + m_columns.nnz());
+    report.bytes = m_rows.bytes() + m_columns.bytes();
   }
 
   RankRows<Scalar, Space> rows() const override {
-    if (m_by_rows) return {m_own_rows.csr(), m_remote_columns.matrix(), m_numbers};
-    return {m_own_columns.csr(), m_remote_rows.matrix(), m_numbers};
+    const auto& found = m_by_rows ? m_rows : m_columns;
+    return {found.own().csr(), found.remote().matrix(), m_numbers};
   }
 
  private:
-  /// y = [D O] [x; x_remote]
-  void multiply_rows(const Space& space, Block<const Scalar, Space> x, Block<Scalar, Space> y,
-                     Block<Scalar, Space> remote) const {
-    m_import->start(space, x);
-    m_own_rows.multiply(space, x, y);
-    m_import->finish(space, remote);
-    m_remote_columns.add_product(space, Scalar(1), remote, y);
-  }
-
-  /// y = D x, and E x added to the ranks whose rows they are.
-  void multiply_columns(const Space& space, Block<const Scalar, Space> x, Block<Scalar, Space> y,
-                        Block<Scalar, Space> remote) const {
-    set_zero(space, remote);
-    m_remote_rows.add_product(space, Scalar(1), x, remote);
-    m_import->start_reverse(space, remote);
-    m_own_columns.multiply(space, x, y);
-    m_import->finish_reverse(space, y);
-  }
-
   /// \returns the numbers of the entries to import
   Numbers<Space> split(const Space& space, const Overlap<Scalar, Space>& overlap,
                        const FoundMatrices<Scalar, Space>& found, StoredAs as) {
@@ -168,58 +137,36 @@ class ProductApplication : public Application<Scalar, Space> {
     if (found.columns)
       Kokkos::parallel_for("prekond::distributed::mark_rows", all,
                            MarkUsed<Space>{*found.columns, overlap.sources(), false, used});
-    const FlatPolicy<Space> remote(space, 0, overlap.num_remote());
-    std::int64_t count = 0;
-    Kokkos::parallel_reduce("prekond::distributed::count_used", remote, CountUsed<Space>{used}, count);
-    const auto numbers = allocate<Numbers<Space>>(space, "prekond::distributed::imported", count);
-    const auto places = allocate<Vector<int, Space>>(space, "prekond::distributed::imported_places", count);
-    Kokkos::parallel_scan("prekond::distributed::take_used", remote,
-                          TakeUsed<Space>{overlap.remote(), used, numbers, places, overlap.remote_places()},
-                          count);
+    const auto list =
+        list_rows(space, "prekond::distributed::used", overlap.num_remote(), IsUsed<Space>{used});
+    const auto numbers = listed<std::int64_t, Space>(space, list, overlap.remote());
+    const auto places = listed<int, Space>(space, list, overlap.remote_places());
+    const auto count = static_cast<std::int64_t>(list.extent(0));
+    number_used<Space>(space, list, used);
 
-    const auto own = columns_of(space, overlap, used, true),
-               imported = columns_of(space, overlap, used, false);
+    const auto own = columns_of<Space>(space, overlap.sources(), used, true),
+               imported = columns_of<Space>(space, overlap.sources(), used, false);
     const auto part = [&](const Matrix& matrix, const Vector<int, Space>& rows,
                           const Vector<int, Space>& columns, std::int64_t num_cols) {
       const auto num_rows = static_cast<std::int64_t>(rows.extent(0));
       return select_entries<Scalar, Space>(space, "prekond::distributed::part", matrix, num_rows, rows,
                                            columns, num_cols);
     };
-    if (found.rows) {
-      const Matrix diagonal_part = part(*found.rows, overlap.own_places(), own, m_num_rows);
-      m_remote_columns =
-          RemotePart<Scalar, Space>(space, part(*found.rows, overlap.own_places(), imported, count));
-      m_rows_nnz = diagonal_part.nnz() + m_remote_columns.nnz();
-      m_own_rows = StoredMatrix<Scalar, Space>(space, diagonal_part, as);
-    }
-    if (found.columns) {
-      const Matrix diagonal_part = part(*found.columns, overlap.own_places(), own, m_num_rows);
-      m_remote_rows = RemotePart<Scalar, Space>(space, part(*found.columns, places, own, m_num_rows));
-      m_columns_nnz = diagonal_part.nnz() + m_remote_rows.nnz();
-      m_own_columns = StoredMatrix<Scalar, Space>(space, diagonal_part, as);
-    }
+    if (found.rows)
+      m_rows = {space, part(*found.rows, overlap.own_places(), own, m_num_rows),
+                part(*found.rows, overlap.own_places(), imported, count), as};
+    if (found.columns)
+      m_columns = {space, part(*found.columns, overlap.own_places(), own, m_num_rows),
+                   part(*found.columns, places, own, m_num_rows), as};
     space.fence("prekond::distributed::split");  // what it was made of goes away
     return numbers;
-  }
-
-  static Vector<int, Space> columns_of(const Space& space, const Overlap<Scalar, Space>& overlap,
-                                       const Vector<int, Space>& used, bool own) {
-    const auto columns =
-        allocate<Vector<int, Space>>(space, "prekond::distributed::columns", overlap.num_rows());
-    Kokkos::parallel_for("prekond::distributed::number_columns",
-                         FlatPolicy<Space>(space, 0, overlap.num_rows()),
-                         ColumnPart<Space>{overlap.sources(), used, own, columns});
-    return columns;
   }
 
   std::int64_t m_num_rows;
   bool m_by_rows, m_by_columns, m_is_symmetric;
   Numbers<Space> m_numbers;  ///< of the imported entries
-  StoredMatrix<Scalar, Space> m_own_rows, m_own_columns;
-  RemotePart<Scalar, Space> m_remote_columns;  ///< of own rows
-  RemotePart<Scalar, Space> m_remote_rows;     ///< of own columns
-  std::int64_t m_rows_nnz = 0, m_columns_nnz = 0;
-  std::unique_ptr<const VectorImport<Scalar, Space>> m_import;
+  SplitMatrix<Scalar, Space> m_rows, m_columns;
+  std::shared_ptr<const VectorImport<Scalar, Space>> m_import;
 };
 
 // ------------------------------------------------------------------------------------------------ Schwarz

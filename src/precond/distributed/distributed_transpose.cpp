@@ -26,26 +26,6 @@ using impl::distributed::Numbers;
 template <class Scalar, class Space>
 using Matrix = CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>;
 
-/// The entries of row i that the rank has itself; others are added.
-template <class Space>
-struct CountOwn {
-  VectorView<const std::size_t, Space> row_ptrs;
-  VectorView<int, Space> lengths;
-  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
-    lengths(i) = static_cast<int>(row_ptrs(i + 1) - row_ptrs(i));
-  }
-};
-
-template <class Scalar, class Space>
-struct CountGiven {
-  GivenRows<Scalar, Space> given;
-  VectorView<int, Space> lengths;
-  KOKKOS_FUNCTION void operator()(std::int64_t r) const {
-    Kokkos::atomic_add(&lengths(given.own(r)),
-                       static_cast<int>(given.rows.row_ptrs(r + 1) - given.rows.row_ptrs(r)));
-  }
-};
-
 /// Own entries come first; `next`: where others of the row may stand.
 template <class Scalar, class Space>
 struct CopyOwn {
@@ -68,25 +48,6 @@ struct CopyOwn {
   }
 };
 
-/// The entries that other ranks gave a row follow, in no particular order.
-template <class Scalar, class Space>
-struct CopyGiven {
-  GivenRows<Scalar, Space> given;
-  VectorView<const int, Space> places;  ///< of each entry's column among the remote ones
-  int num_own;
-  VectorView<int, Space> col_idxs;
-  VectorView<Scalar, Space> values;
-  VectorView<std::size_t, Space> next;
-  KOKKOS_FUNCTION void operator()(std::int64_t r) const {
-    const RemoteRows<Scalar, Space>& rows = given.rows;
-    std::size_t to = Kokkos::atomic_fetch_add(&next(given.own(r)), rows.row_ptrs(r + 1) - rows.row_ptrs(r));
-    for (std::size_t k = rows.row_ptrs(r); k < rows.row_ptrs(r + 1); ++k, ++to) {
-      col_idxs(to) = num_own + places(k);
-      values(to) = rows.values(k);
-    }
-  }
-};
-
 /// The rows begin ... end - 1, which keep their entries' places.
 template <class Scalar, class Space>
 CsrView<Scalar, Space> rows_of(const Matrix<Scalar, Space>& a, std::int64_t begin, std::int64_t end) {
@@ -100,11 +61,14 @@ Matrix<Scalar, Space> merged(const Space& space, const CsrView<Scalar, Space>& o
                              const GivenRows<Scalar, Space>& given, const Numbers<Space>& remote) {
   const std::int64_t n = own.num_rows;
   const FlatPolicy<Space> slots(space, 0, given.rows.num_rows);
-  const auto lengths = allocate<Vector<int, Space>>(space, "prekond::distributed_transpose::lengths", n);
-  Kokkos::parallel_for("prekond::distributed_transpose::count_own", FlatPolicy<Space>(space, 0, n),
-                       CountOwn<Space>{own.row_ptrs, lengths});
-  Kokkos::parallel_for("prekond::distributed_transpose::count_given", slots,
-                       CountGiven<Scalar, Space>{given, lengths});
+  const auto lengths = impl::distributed::vector_of<int>(
+      space, "prekond::distributed_transpose::lengths", n,
+      KOKKOS_LAMBDA(std::int64_t i) { return own.row_ptrs(i + 1) - own.row_ptrs(i); });
+  Kokkos::parallel_for(
+      "prekond::distributed_transpose::count_given", slots, KOKKOS_LAMBDA(std::int64_t r) {
+        Kokkos::atomic_add(&lengths(given.own(r)),
+                           static_cast<int>(given.rows.row_ptrs(r + 1) - given.rows.row_ptrs(r)));
+      });
   const auto [row_ptrs, nnz] = impl::scan_row_lengths(space, "prekond::distributed_transpose", n,
                                                       VectorView<const int, Space>(lengths));
   const Matrix<Scalar, Space> result(
@@ -117,9 +81,17 @@ Matrix<Scalar, Space> merged(const Space& space, const CsrView<Scalar, Space>& o
                          RowTeams<Space>::policy(space, n, static_cast<std::int64_t>(nnz)),
                          CopyOwn<Scalar, Space>{own, result.row_ptrs, result.col_idxs, result.values, next});
   const auto places = impl::distributed::places_of<Space>(space, given.rows.col_idxs, remote);
+  // The entries that other ranks gave a row follow, in no particular order.
   Kokkos::parallel_for(
-      "prekond::distributed_transpose::copy_given", slots,
-      CopyGiven<Scalar, Space>{given, places, static_cast<int>(n), result.col_idxs, result.values, next});
+      "prekond::distributed_transpose::copy_given", slots, KOKKOS_LAMBDA(std::int64_t r) {
+        const RemoteRows<Scalar, Space>& rows = given.rows;
+        std::size_t to =
+            Kokkos::atomic_fetch_add(&next(given.own(r)), rows.row_ptrs(r + 1) - rows.row_ptrs(r));
+        for (std::size_t k = rows.row_ptrs(r); k < rows.row_ptrs(r + 1); ++k, ++to) {
+          result.col_idxs(to) = static_cast<int>(n) + places(k);
+          result.values(to) = rows.values(k);
+        }
+      });
   sort_rows(space, result);
   space.fence("prekond::distributed_transpose::merged");  // the lists go away
   return result;

@@ -19,30 +19,28 @@ namespace {
 
 /// sources(places(k)) = k, or ~k.
 template <class Space>
-struct NoteSources {
-  VectorView<const int, Space> places;
-  bool own;
-  VectorView<int, Space> sources;
-  KOKKOS_FUNCTION void operator()(std::int64_t k) const {
-    sources(places(k)) = own ? static_cast<int>(k) : ~static_cast<int>(k);
-  }
-};
+void note_sources(const Space& space, const Vector<int, Space>& places, bool own,
+                  const Vector<int, Space>& sources) {
+  Kokkos::parallel_for(
+      "prekond::distributed::note_sources", FlatPolicy<Space>(space, 0, places.extent(0)),
+      KOKKOS_LAMBDA(std::int64_t k) { sources(places(k)) = static_cast<int>(own ? k : ~k); });
+}
 
 /// Is a row of the place's block of b rows this rank's? The rows of a block stand side by side.
 template <class Space>
-struct MarkWanted {
-  NumbersView<Space> numbers;
-  VectorView<const int, Space> sources;
-  int b;
-  VectorView<unsigned char, Space> wanted;
-  KOKKOS_FUNCTION void operator()(std::int64_t place) const {
-    const std::int64_t block = numbers(place) / b, n = static_cast<std::int64_t>(numbers.extent(0));
-    bool found = false;
-    for (std::int64_t p = place; p >= 0 && numbers(p) / b == block; --p) found = found || sources(p) >= 0;
-    for (std::int64_t p = place; p < n && numbers(p) / b == block; ++p) found = found || sources(p) >= 0;
-    wanted(place) = found ? 1 : 0;
-  }
-};
+Vector<unsigned char, Space> wanted_places(const Space& space, const Numbers<Space>& numbers,
+                                           const Vector<int, Space>& sources, int b) {
+  const auto n = static_cast<std::int64_t>(numbers.extent(0));
+  return vector_of<unsigned char>(
+      space, "prekond::distributed::is_wanted", numbers.extent(0), KOKKOS_LAMBDA(std::int64_t place) {
+        if (b == 1) return sources(place) >= 0;
+        const std::int64_t block = numbers(place) / b;
+        bool found = false;
+        for (std::int64_t p = place; p >= 0 && numbers(p) / b == block; --p) found = found || sources(p) >= 0;
+        for (std::int64_t p = place; p < n && numbers(p) / b == block; ++p) found = found || sources(p) >= 0;
+        return found;
+      });
+}
 
 /// The rows of S: own ones, and those fetched. The place of every entry's column is known.
 template <class Scalar, class Space>
@@ -54,57 +52,27 @@ struct OverlapRows {
   VectorView<const std::size_t, Space> remote_ptrs;
   VectorView<const int, Space> remote_columns;  ///< that of each entry
   VectorView<const Scalar, Space> remote_values;
+  bool has_all;  ///< columns of `own`
 
-  KOKKOS_FUNCTION std::size_t begin(int source) const {
-    return source >= 0 ? own.row_ptrs(source) : remote_ptrs(fetched(~source));
-  }
-  KOKKOS_FUNCTION std::size_t end(int source) const {
-    return source >= 0 ? own.row_ptrs(source + 1) : remote_ptrs(fetched(~source) + 1);
-  }
-  KOKKOS_FUNCTION int column(int source, std::size_t k) const {
-    return source >= 0 ? own_columns(own.col_idxs(k)) : remote_columns(k);
-  }
-  KOKKOS_FUNCTION Scalar value(int source, std::size_t k) const {
-    return source >= 0 ? own.values(k) : remote_values(k);
+  /// Calls f(column, value), where the column may be negative.
+  template <class F>
+  KOKKOS_FUNCTION void for_each(std::int64_t place, const F& f) const {
+    const int source = sources(place);
+    if (source >= 0) {
+      for (std::size_t k = own.row_ptrs(source); k < own.row_ptrs(source + 1); ++k)
+        f(own_columns(own.col_idxs(k)), own.values(k));
+      return;
+    }
+    const int row = fetched(~source);
+    for (std::size_t k = remote_ptrs(row); k < remote_ptrs(row + 1); ++k)
+      f(remote_columns(k), remote_values(k));
   }
   KOKKOS_FUNCTION std::size_t operator()(std::int64_t place) const {  ///< the row's length in S
     const int source = sources(place);
+    if (source >= 0 && has_all) return own.row_ptrs(source + 1) - own.row_ptrs(source);
     std::size_t length = 0;
-    for (std::size_t k = begin(source); k < end(source); ++k) length += column(source, k) >= 0;
+    for_each(place, [&](int column, const Scalar&) { length += column >= 0; });
     return length;
-  }
-};
-
-template <class Scalar, class Space>
-struct FillOverlapRow {
-  OverlapRows<Scalar, Space> rows;
-  VectorView<const std::size_t, Space> row_ptrs;
-  VectorView<int, Space> col_idxs;
-  VectorView<Scalar, Space> values;
-  KOKKOS_FUNCTION void operator()(std::int64_t place) const {
-    const int source = rows.sources(place);
-    std::size_t to = row_ptrs(place);
-    for (std::size_t k = rows.begin(source); k < rows.end(source); ++k) {
-      const int column = rows.column(source, k);
-      if (column < 0) continue;
-      col_idxs(to) = column;
-      values(to++) = rows.value(source, k);
-    }
-  }
-};
-
-template <class Space>
-struct CountUp {
-  VectorView<std::int64_t, Space> numbers;
-  KOKKOS_FUNCTION void operator()(std::int64_t k) const { numbers(k) = k; }
-};
-
-template <class Space>
-struct ExtremesOf {
-  NumbersView<Space> numbers;
-  KOKKOS_FUNCTION void operator()(std::int64_t k, std::int64_t& least, std::int64_t& most) const {
-    least = numbers(k) < least ? numbers(k) : least;
-    most = numbers(k) > most ? numbers(k) : most;
   }
 };
 
@@ -125,12 +93,12 @@ Vector<T, Space> joined(const Space& space, const std::vector<Vector<T, Space>>&
 
 /// The row pointers of a list of rows after others, which have `rows` rows and `entries` entries.
 template <class Space>
-struct ShiftPointers {
-  VectorView<const std::size_t, Space> from;
-  std::size_t rows, entries;
-  VectorView<std::size_t, Space> to;
-  KOKKOS_FUNCTION void operator()(std::int64_t i) const { to(rows + i) = from(i) + entries; }
-};
+void shift_pointers(const Space& space, const Vector<std::size_t, Space>& from, std::size_t rows,
+                    std::size_t entries, const Vector<std::size_t, Space>& to) {
+  Kokkos::parallel_for(
+      "prekond::distributed::shift_pointers", FlatPolicy<Space>(space, 0, from.extent(0)),
+      KOKKOS_LAMBDA(std::int64_t i) { to(rows + i) = from(i) + entries; });
+}
 
 template <class Scalar, class Space>
 RemoteRows<Scalar, Space> joined(const Space& space, const std::vector<RemoteRows<Scalar, Space>>& lists) {
@@ -147,9 +115,7 @@ RemoteRows<Scalar, Space> joined(const Space& space, const std::vector<RemoteRow
       allocate<Vector<std::size_t, Space>>(space, "prekond::distributed::joined::row_ptrs", all.num_rows + 1);
   std::size_t rows = 0, entries = 0;
   for (const auto& list : lists) {
-    Kokkos::parallel_for("prekond::distributed::shift_pointers",
-                         FlatPolicy<Space>(space, 0, list.row_ptrs.extent(0)),
-                         ShiftPointers<Space>{list.row_ptrs, rows, entries, all.row_ptrs});
+    shift_pointers<Space>(space, list.row_ptrs, rows, entries, all.row_ptrs);
     rows += static_cast<std::size_t>(list.num_rows);
     entries += list.col_idxs.extent(0);
   }
@@ -211,15 +177,31 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> rows_at_places
     const RemoteRows<Scalar, Space>& fetched, const Vector<int, Space>& columns_of_fetched,
     std::int64_t num_cols) {
   const auto num_rows = static_cast<std::int64_t>(sources.extent(0));
+  int least = 0;
+  Kokkos::parallel_reduce(
+      "prekond::distributed::least_column", FlatPolicy<Space>(space, 0, columns_of_own.extent(0)),
+      KOKKOS_LAMBDA(std::int64_t k, int& sofar) {
+        sofar = columns_of_own(k) < sofar ? columns_of_own(k) : sofar;
+      },
+      Kokkos::Min<int>(least));
   const OverlapRows<Scalar, Space> rows{
-      sources, own, columns_of_own, rows_at, fetched.row_ptrs, columns_of_fetched, fetched.values};
+      sources,        own,       columns_of_own, rows_at, fetched.row_ptrs, columns_of_fetched,
+      fetched.values, least >= 0};
   const auto [row_ptrs, nnz] = scan_row_lengths(space, "prekond::distributed::overlap", num_rows, rows);
   const CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> result(
       num_rows, num_cols, row_ptrs,
       allocate<Vector<int, Space>>(space, "prekond::distributed::overlap::col_idxs", nnz),
       allocate<Vector<Scalar, Space>>(space, "prekond::distributed::overlap::values", nnz));
-  Kokkos::parallel_for("prekond::distributed::fill_overlap", FlatPolicy<Space>(space, 0, num_rows),
-                       FillOverlapRow<Scalar, Space>{rows, row_ptrs, result.col_idxs, result.values});
+  Kokkos::parallel_for(
+      "prekond::distributed::fill_overlap", FlatPolicy<Space>(space, 0, num_rows),
+      KOKKOS_LAMBDA(std::int64_t place) {
+        std::size_t to = result.row_ptrs(place);
+        rows.for_each(place, [&](int column, const Scalar& value) {
+          if (column < 0) return;
+          result.col_idxs(to) = column;
+          result.values(to++) = value;
+        });
+      });
   sort_rows(space, result);
   space.fence("prekond::distributed::overlap");  // what was fetched goes away
   return result;
@@ -227,11 +209,9 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> rows_at_places
 
 template <class Scalar, class Space>
 bool numbers_from_zero(const Space& space, const DistributedMatrix<Scalar, Space>& a) {
-  std::int64_t least = 0, most = -1;
-  const FlatPolicy<Space> own(space, 0, a.num_rows());
   const auto numbers = a.global_numbers(space);
-  Kokkos::parallel_reduce("prekond::distributed::check_numbers", own, ExtremesOf<Space>{numbers},
-                          Kokkos::Min<std::int64_t>(least), Kokkos::Max<std::int64_t>(most));
+  const auto [least, most] =
+      extremes_of<Space>(space, Kokkos::subview(numbers, std::make_pair(std::int64_t(0), a.num_rows())));
   const bool fits = a.num_rows() == 0 || (least >= 0 && most < a.num_global_rows());
   return a.largest(fits ? 0 : 1) == 0;
 }
@@ -246,9 +226,8 @@ Overlap<Scalar, Space>::Overlap(const Space& space, const Distributed& a, const 
 template <class Scalar, class Space>
 Overlap<Scalar, Space>::Overlap(const Space& space, const Distributed& a) {
   a.together([&] {
-    m_numbers = allocate<Numbers<Space>>(space, "prekond::distributed::numbers", a.num_global_rows());
-    Kokkos::parallel_for("prekond::distributed::all_numbers",
-                         FlatPolicy<Space>(space, 0, a.num_global_rows()), CountUp<Space>{m_numbers});
+    m_numbers = vector_of<std::int64_t>(space, "prekond::distributed::numbers", a.num_global_rows(),
+                                        RowNumbers<Space>{});
     const auto own = part_of<Space>(space, a.global_numbers(space), 0, a.num_rows());
     sort_numbers(space, own);
     m_remote = new_numbers<Space>(space, m_numbers, own);
@@ -327,14 +306,9 @@ void Overlap<Scalar, Space>::number_places(const Space& space, const NumbersView
   m_own_places = places_of<Space>(space, own, m_numbers);
   m_remote_places = places_of<Space>(space, m_remote, m_numbers);
   m_sources = allocate<Vector<int, Space>>(space, "prekond::distributed::sources", num_rows());
-  for (const bool is_own : {true, false}) {
-    const auto& places = is_own ? m_own_places : m_remote_places;
-    Kokkos::parallel_for("prekond::distributed::note_sources", FlatPolicy<Space>(space, 0, places.extent(0)),
-                         NoteSources<Space>{places, is_own, m_sources});
-  }
-  m_is_wanted = allocate<Vector<unsigned char, Space>>(space, "prekond::distributed::is_wanted", num_rows());
-  Kokkos::parallel_for("prekond::distributed::mark_wanted", FlatPolicy<Space>(space, 0, num_rows()),
-                       MarkWanted<Space>{m_numbers, m_sources, block_rows, m_is_wanted});
+  note_sources<Space>(space, m_own_places, true, m_sources);
+  note_sources<Space>(space, m_remote_places, false, m_sources);
+  m_is_wanted = wanted_places<Space>(space, m_numbers, m_sources, block_rows);
 }
 
 template <class Scalar, class Space>
@@ -369,11 +343,12 @@ void Overlap<Scalar, Space>::assemble(const Space& space, const Distributed& a, 
   const RemoteRows<Scalar, Space> remote = joined<Scalar, Space>(space, fetched.rows);
   const auto rows_at = allocate<Vector<int, Space>>(space, "prekond::distributed::fetched", num_remote());
   const auto ranks = places_of<Space>(space, joined<std::int64_t, Space>(space, fetched.numbers), m_remote);
-  Kokkos::parallel_for("prekond::distributed::note_fetched", FlatPolicy<Space>(space, 0, num_remote()),
-                       NoteSources<Space>{ranks, true, rows_at});
+  note_sources<Space>(space, ranks, true, rows_at);
   const CsrView<Scalar, Space> own = a.own_rows();
-  const auto own_columns = places_of<Space>(space, a.global_numbers(space), m_numbers);
-  const auto remote_columns = places_of<Space>(space, remote.col_idxs, m_numbers);
+  const auto columns = a.global_numbers(space);
+  const auto find = find_from<Space>(space, m_numbers, columns);
+  const auto own_columns = places_by<Space>(space, columns, find),
+             remote_columns = places_by<Space>(space, remote.col_idxs, find);
   m_matrix = rows_at_places<Scalar, Space>(space, m_sources, own, own_columns, rows_at, remote,
                                            remote_columns, num_rows());
   m_num_cut = own.nnz() + static_cast<std::int64_t>(remote.values.extent(0)) - m_matrix.nnz();

@@ -48,6 +48,7 @@ void scale_rows(const Space& space,
 template <class Scalar, class Space>
 StoredMatrix<Scalar, Space> shared(const Space& space, const ScaledRows<Scalar, Space>& rows,
                                    const StoredMatrix<Scalar, Space>& a) {
+  scale_rows<Scalar, Space>(space, rows.remote.matrix(), rows.inverse);
   if (rows.is_borrowed) return a.with_rows_multiplied(space, rows.inverse);
   return StoredMatrix<Scalar, Space>(space, rows.own, {a.storage(), a.format()})
       .with_rows_multiplied(space, rows.inverse);
@@ -132,10 +133,13 @@ void PolynomialPreconditioner<Scalar, Space>::find(const Space& space, const mat
   namespace kernels = impl::polynomial;
   const kernels::RowsOf<Scalar, Space> a{view, m_all_rows};
   const auto known = std::exchange(m_known, {});
-  const auto rows =
-      kernels::make_scaled_rows<Scalar, Space>(space, a, m_options.scaling, known.a.num_rows() > 0, report);
   PolynomialOptions options = m_options;
   if (options.lambda_max == 0) options.lambda_max = known.lambda_max;
+  const bool fits = known.a.num_rows() == view.num_rows;
+  // Over ranks Lanczos's method reads both parts of the rows.
+  const bool is_known =
+      m_all_rows ? options.lambda_max > 0 && a.largest(fits ? 0 : 1) == 0 : known.a.num_rows() > 0;
+  const auto rows = kernels::make_scaled_rows<Scalar, Space>(space, a, m_options.scaling, is_known, report);
   const Spectrum spectrum =
       kernels::find_spectrum<Scalar, Space>(space, a, rows, options, this->name(), report);
   Polynomial polynomial;
@@ -150,8 +154,9 @@ void PolynomialPreconditioner<Scalar, Space>::find(const Space& space, const mat
   }
   StoredMatrix<Scalar, Space> b;
   a.together([&] {
-    b = known.a.num_rows() > 0 && !m_all_rows ? kernels::shared<Scalar, Space>(space, rows, known.a)
-                                              : kernels::stored<Scalar, Space>(space, rows, m_options);
+    b = is_known && (rows.is_borrowed || !m_all_rows)
+            ? kernels::shared<Scalar, Space>(space, rows, known.a)
+            : kernels::stored<Scalar, Space>(space, rows, m_options);
   });
   m_b = b;
   m_remote = rows.remote;

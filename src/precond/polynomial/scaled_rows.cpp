@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "precond/polynomial/scaled_rows.hpp"
 
-#include <prekond/distributed/split_operator.hpp>
 #include <prekond/krylov/lanczos.hpp>
 #include <prekond/matrix/impl/own_columns.hpp>
+#include "distributed/part_of_columns.hpp"
 #include "matrix/borrowed.hpp"
 #include "matrix/filter_entries.hpp"
 
@@ -33,6 +33,12 @@ RowParts<Scalar, Space> parts_of(const ScaledRows<Scalar, Space>& rows) {
   return parts;
 }
 
+template <class Scalar, class Space>
+RemotePart<Scalar, Space> remote_part(const Space& space, const CsrView<Scalar, Space>& a) {
+  return {space, prekond::impl::part_of_columns<Scalar, Space>(space, "prekond::polynomial::numeric::remote",
+                                                               a, a.num_rows, false)};
+}
+
 /// The entries of one rank's own columns and, of a distributed matrix, those in other ranks' columns.
 template <class Scalar, class Space>
 void copy_rows(const Space& space, const RowsOf<Scalar, Space>& a, ScaledRows<Scalar, Space>& rows) {
@@ -43,13 +49,7 @@ void copy_rows(const Space& space, const RowsOf<Scalar, Space>& a, ScaledRows<Sc
           : copy_of<Scalar, Space>(space, "prekond::polynomial::numeric::own", view);
   rows.own = {view.num_rows, view.num_rows, own.row_ptrs, own.col_idxs, own.values};
   if (!a.all) return;
-  const auto columns =
-      allocate<Vector<int, Space>>(space, "prekond::polynomial::numeric::columns", view.num_cols);
-  Kokkos::parallel_for("prekond::polynomial::numeric::number_columns", Rows<Space>(space, 0, view.num_cols),
-                       prekond::impl::NumberPart<Space>{static_cast<int>(view.num_rows), false, columns});
-  rows.remote = RemotePart<Scalar, Space>(
-      space, select_entries<Scalar, Space>(space, "prekond::polynomial::numeric::remote", view, view.num_rows,
-                                           {}, columns, view.num_cols - view.num_rows));
+  rows.remote = remote_part<Scalar, Space>(space, view);
 }
 
 template <class Scalar, class Space>
@@ -204,7 +204,7 @@ Spectrum by_lanczos(const Space& space, const RowsOf<Scalar, Space>& a, const Sc
 template <class Scalar, class Space>
 ScaledRows<Scalar, Space> make_scaled_rows(const Space& space, const RowsOf<Scalar, Space>& a,
                                            PolynomialScaling scaling, bool may_borrow, Report& report) {
-  if (may_borrow && !a.all && a.view.num_cols == a.view.num_rows) {
+  if (may_borrow && (a.all || a.view.num_cols == a.view.num_rows)) {
     ScaledRows<Scalar, Space> rows;
     rows.own = prekond::impl::borrowed<Scalar, Space>(a.view);
     rows.is_borrowed = true;
@@ -212,7 +212,8 @@ ScaledRows<Scalar, Space> make_scaled_rows(const Space& space, const RowsOf<Scal
     Breakdowns found;
     if (exponent_of(space, a, rows) == 0) {
       invert_diagonal(space, a, scaling, rows, found);
-      if (found.count == 0) return rows;
+      if (a.all) rows.remote = remote_part<Scalar, Space>(space, a.view);
+      if (a.largest(static_cast<double>(found.count)) == 0) return rows;
     }
   }
   ScaledRows<Scalar, Space> rows;

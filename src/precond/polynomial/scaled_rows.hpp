@@ -37,7 +37,7 @@ struct ScaledRows {
   using Matrix = CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>;
 
   Matrix own;                        ///< the entries in the rank's own columns
-  bool is_borrowed = false;          ///< `own` is A's, which is not written to
+  bool is_borrowed = false;          ///< `own` is A's, with all its columns, which is not written to
   RemotePart<Scalar, Space> remote;  ///< the entries in columns of other ranks, counted from 0
   Vector<Real, Space> diagonal, reach;
   Vector<Real, Space> inverse;  ///< 1 / d_i
@@ -45,11 +45,11 @@ struct ScaledRows {
   int unit_exponent = 0;        ///< without scaling by the diagonal: B = 2^unit_exponent A
 
   std::int64_t num_rows() const { return own.num_rows; }
-  std::int64_t nnz() const { return own.nnz() + remote.nnz(); }
+  std::int64_t nnz() const { return own.nnz() + (is_borrowed ? 0 : remote.nnz()); }
 };
 
-/// Scales the rows; `report` gets the breakdowns of this rank. With `may_borrow` the rows of one rank are not
-/// copied where they stay as they are. Collective.
+/// Scales the rows; `report` gets the breakdowns of this rank. With `may_borrow`, on all ranks or on none,
+/// the rows in the rank's own columns are not copied where all stay as they are. Collective.
 template <class Scalar, class Space>
 ScaledRows<Scalar, Space> make_scaled_rows(const Space& space, const RowsOf<Scalar, Space>& a,
                                            PolynomialScaling scaling, bool may_borrow, Report& report);

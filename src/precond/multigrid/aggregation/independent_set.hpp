@@ -17,11 +17,11 @@ using coarsening::VertexTeams;
 template <class Space>
 struct BeginRounds {
   Words<Space> words;
-  VectorView<const int, Space> part;
+  VectorView<const int, Space> part;  ///< empty: of no vertex
 
   KOKKOS_FUNCTION void operator()(std::int64_t i) const {
     const int v = static_cast<int>(i);
-    const bool present = part(v) < 0;
+    const bool present = part.extent(0) == 0 || part(v) < 0;
     words.own(v) = present ? undecided(0, words.number(v)) : absent;
     words.least(v) = present ? in_set : absent;
   }
@@ -141,8 +141,12 @@ struct EnterInOrder {
 template <class Space>
 class IndependentSet {
  public:
-  IndependentSet(const Space& space, const CsrGraphView<Space>& graph)
-      : m_graph(graph), m_own(allocate<Vector<Word, Space>>(space, label("own"), graph.num_rows)) {}
+  /// `numbers`: by which vertices have priorities; empty: their own.
+  IndependentSet(const Space& space, const CsrGraphView<Space>& graph,
+                 const VectorView<const std::int64_t, Space>& numbers = {})
+      : m_graph(graph),
+        m_numbers(numbers),
+        m_own(allocate<Vector<Word, Space>>(space, label("own"), graph.num_rows)) {}
 
   /// Finds a set in the graph of the vertices with part(v) < 0; the word of a vertex of the set is `in_set`.
   /// \returns the rounds
@@ -155,29 +159,47 @@ class IndependentSet {
 
   /// As a device does. Tests run it on a host too.
   int find_by_teams(const Space& space, const VectorView<const int, Space>& part) {
+    return find_by_teams(
+        space, part, {}, [](const Vector<Word, Space>&) {}, [](std::int64_t count) { return count; });
+  }
+  /// The same for vertices that are distributed over ranks, collective where `exchange` and `largest` are.
+  /// `vertices`: the rank's own, empty: all; `exchange(words)`: other ranks' become what these have for them;
+  /// `largest(count)`: over ranks.
+  template <class Exchange, class Largest>
+  int find_by_teams(const Space& space, const VectorView<const int, Space>& part,
+                    const VectorView<const int, Space>& vertices, const Exchange& exchange,
+                    const Largest& largest) {
+    using Teams = VertexTeams<Space>;
     allocate_lists(space);
-    const Words<Space> words{m_graph, m_own, m_least};
+    const Words<Space> words{m_graph, m_own, m_least, m_numbers};
     Kokkos::parallel_for(label("begin"), Range<Space>(space, 0, m_graph.num_rows),
                          BeginRounds<Space>{words, part});
-    int round = 0;
-    Word left = list(space, words, round, {}, m_graph.num_rows);
-    while ((left & 0xffffffffu) > 0) {
-      const auto vertices = static_cast<std::int64_t>(left & 0xffffffffu);
-      const auto neighbourhoods = static_cast<std::int64_t>(left >> 32);
-      const VectorView<const int, Space> open = m_neighbourhoods[round % 2];
-      using Teams = VertexTeams<Space>;
-      Kokkos::parallel_for(label("least"), Teams::policy(space, neighbourhoods, m_graph),
-                           LeastOfNeighbourhoods<Space>{words, {open, neighbourhoods}});
-      Kokkos::parallel_for(label("decide"), Teams::policy(space, vertices, m_graph),
-                           Decide<Space>{words, {m_vertices, vertices}});
-      left = list(space, words, ++round, open, neighbourhoods);
+    const bool is_part = m_numbers.extent(0) > 0;
+    VectorView<const int, Space> open = vertices;
+    auto num_open = is_part ? static_cast<std::int64_t>(vertices.extent(0)) : m_graph.num_rows,
+         left = num_open;
+    for (int round = 0;; ++round) {
+      const Word count = list(space, words, round, open, num_open);
+      open = m_neighbourhoods[round % 2];
+      num_open = static_cast<std::int64_t>(count >> 32);
+      const std::int64_t decided = left - static_cast<std::int64_t>(count & 0xffffffffu);
+      left -= decided;
+      if (largest(left) == 0) return round;
       // In a symmetric graph the vertex with the least word of all is decided.
-      refuse_standstill(static_cast<std::int64_t>(left & 0xffffffffu), vertices);
+      if (round > 0 && largest(decided) == 0)
+        throw InputError("maximal_independent_set2: the graph is not symmetric; symmetrize() makes it so");
+      exchange(m_own);
+      if (num_open > 0)
+        Kokkos::parallel_for(label("least"), Teams::policy(space, num_open, m_graph),
+                             LeastOfNeighbourhoods<Space>{words, {open, num_open}});
+      exchange(m_least);
+      if (left > 0)
+        Kokkos::parallel_for(label("decide"), Teams::policy(space, left, m_graph),
+                             Decide<Space>{words, {m_vertices, left}});
     }
-    return round;
   }
 
-  VectorView<const Word, Space> words() const { return m_own; }
+  const Vector<Word, Space>& words() const { return m_own; }
 
  private:
   /// As a host does.
@@ -194,10 +216,6 @@ class IndependentSet {
     for (Vector<int, Space>* list : {&m_vertices, &m_neighbourhoods[0], &m_neighbourhoods[1]})
       *list = allocate<Vector<int, Space>>(space, label("list"), m_graph.num_rows);
   }
-  static void refuse_standstill(std::int64_t left, std::int64_t before) {
-    if (left == before)
-      throw InputError("maximal_independent_set2: the graph is not symmetric; symmetrize() makes it so");
-  }
   static std::string label(const char* what) {
     return std::string("prekond::maximal_independent_set2::") + what;
   }
@@ -211,6 +229,7 @@ class IndependentSet {
   }
 
   CsrGraphView<Space> m_graph;
+  VectorView<const std::int64_t, Space> m_numbers;
   Vector<Word, Space> m_own;
   Vector<char, Space> m_covered;                       ///< of a host
   Vector<Word, Space> m_least;                         ///< of rounds

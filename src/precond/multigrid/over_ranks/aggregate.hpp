@@ -12,6 +12,7 @@ struct AggregatesOverRanks {
   Numbers<Space> own;          ///< those whose roots are the rank's, ascending
   Numbers<Space> roots;        ///< nodes, likewise
   Numbers<Space> part;         ///< of each node of S, -1 of one that is in none
+  Numbers<Space> others;       ///< of these, those of other ranks, ascending
   Numbers<Space> root;         ///< of the aggregate of each of the rank's own nodes, or -1
   Numbers<Space> other_roots;  ///< of these, those of other ranks, ascending
   int rounds = 0;              ///< of the independent set

@@ -6,6 +6,7 @@
 #include <prekond/distributed/impl/select_entries.hpp>
 #include <prekond/krylov/lanczos.hpp>
 #include <prekond/precond/impl/registered_methods.hpp>
+#include "distributed/part_of_columns.hpp"
 #include "precond/distributed/application.hpp"
 #include "precond/multigrid/node_patterns.hpp"
 #include "precond/multigrid/over_ranks/tentative.hpp"
@@ -22,79 +23,55 @@
 namespace prekond::impl::amg {
 namespace {
 
-using distributed::new_numbers;
-using distributed::places_of;
-
-/// The places in `numbers` of the aggregates of S's nodes become Q's pattern by nodes.
-template <class Space>
-Aggregates<Space> aggregates_of(const Space& space, const Numbers<Space>& part,
-                                const Numbers<Space>& numbers) {
-  return {static_cast<std::int64_t>(numbers.extent(0)), places_of<Space>(space, part, numbers), {}};
-}
-
-template <class Space>
-struct LengthInQ {
-  VectorView<const int, Space> part;
-  int unknowns, vectors;
-  KOKKOS_FUNCTION int operator()(std::int64_t row) const { return part(row / unknowns) < 0 ? 0 : vectors; }
-};
-
-template <class Scalar, class Space>
-struct WriteQ {
-  LengthInQ<Space> length;
-  MultiVectorView<const Scalar, Space> entries;
-  Matrix<Scalar, Space> q;
-  KOKKOS_FUNCTION void operator()(std::int64_t row) const {
-    const std::size_t begin = q.row_ptrs(row);
-    for (int c = 0; c < length(row); ++c) {
-      q.col_idxs(begin + c) = length.part(row / length.unknowns) * length.vectors + c;
-      q.values(begin + c) = entries(row, c);
-    }
-  }
-};
-
 /// Q's rows in S, whose entries are given in the columns of their aggregates.
 template <class Scalar, class Space>
 Matrix<Scalar, Space> q_of(const Space& space, const Aggregates<Space>& aggregates, int unknowns,
                            const MultiVector<Scalar, Space>& entries) {
   const auto num_rows = static_cast<std::int64_t>(entries.extent(0));
   const auto vectors = static_cast<int>(entries.extent(1));
-  const LengthInQ<Space> length{aggregates.part, unknowns, vectors};
-  const auto [row_ptrs, nnz] = scan_row_lengths(space, "prekond::amg::q", num_rows, length);
-  const Matrix<Scalar, Space> q(num_rows, aggregates.count * vectors, row_ptrs,
-                                allocate<Vector<int, Space>>(space, "prekond::amg::q::col_idxs", nnz),
-                                allocate<Vector<Scalar, Space>>(space, "prekond::amg::q::values", nnz));
-  Kokkos::parallel_for("prekond::amg::write_q", FlatPolicy<Space>(space, 0, num_rows),
-                       WriteQ<Scalar, Space>{length, entries, q});
+  const auto part = aggregates.part;
+  const auto rows = scan_row_lengths(
+      space, "prekond::amg::q", num_rows,
+      KOKKOS_LAMBDA(std::int64_t row) { return part(row / unknowns) < 0 ? 0 : vectors; });
+  const Matrix<Scalar, Space> q(
+      num_rows, aggregates.count * vectors, rows.first,
+      allocate<Vector<int, Space>>(space, "prekond::amg::q::col_idxs", rows.second),
+      allocate<Vector<Scalar, Space>>(space, "prekond::amg::q::values", rows.second));
+  Kokkos::parallel_for(
+      "prekond::amg::write_q", FlatPolicy<Space>(space, 0, num_rows), KOKKOS_LAMBDA(std::int64_t row) {
+        for (std::size_t k = q.row_ptrs(row); k < q.row_ptrs(row + 1); ++k) {
+          const auto c = static_cast<int>(k - q.row_ptrs(row));
+          q.col_idxs(k) = part(row / unknowns) * vectors + c;
+          q.values(k) = entries(row, c);
+        }
+      });
   space.fence("prekond::amg::q");  // the entries go away
   return q;
 }
 
+/// sum_k p_ki^2 sizes(k) for row i of P^T.
 template <class Scalar, class Space>
-struct SumSizes {
-  CsrView<Scalar, Space> r;
-  VectorView<const Scalar, Space> sizes;
-  MultiVectorView<Scalar, Space> sums;
-  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
-    Scalar sum = 0;
-    for (std::size_t k = r.row_ptrs(i); k < r.row_ptrs(i + 1); ++k)
-      sum += r.values(k) * r.values(k) * sizes(r.col_idxs(k));
-    sums(i, 0) = sum;
-  }
-};
+MultiVector<Scalar, Space> sums_of_sizes(const Space& space, const Matrix<Scalar, Space>& r,
+                                         const Vector<Scalar, Space>& sizes) {
+  const auto sums = allocate<MultiVector<Scalar, Space>>(space, "prekond::amg::sums_of_sizes", r.num_rows, 1);
+  Kokkos::parallel_for(
+      "prekond::amg::sum_sizes", FlatPolicy<Space>(space, 0, r.num_rows), KOKKOS_LAMBDA(std::int64_t i) {
+        Scalar sum = 0;
+        for (std::size_t k = r.row_ptrs(i); k < r.row_ptrs(i + 1); ++k)
+          sum += r.values(k) * r.values(k) * sizes(r.col_idxs(k));
+        sums(i, 0) = sum;
+      });
+  space.fence("prekond::amg::sum_sizes");  // the sizes go away
+  return sums;
+}
 
-/// The rows begin, ..., begin + size - 1, and these columns, counted from 0.
-template <class Space>
-struct Sample {
-  std::int64_t begin, size;
-  VectorView<int, Space> rows, columns;
-  KOKKOS_FUNCTION void operator()(std::int64_t c) const {
-    const std::int64_t place = c - begin;
-    const bool is_in = place >= 0 && place < size;
-    columns(c) = is_in ? static_cast<int>(place) : -1;
-    if (is_in) rows(place) = static_cast<int>(c);
-  }
-};
+/// The first rows of a matrix, which have `nnz` entries.
+template <class Scalar, class Space>
+Matrix<Scalar, Space> first_rows(const Matrix<Scalar, Space>& a, std::int64_t num_rows, std::int64_t nnz) {
+  const auto entries = std::make_pair(std::int64_t(0), nnz);
+  return {num_rows, a.num_cols, Kokkos::subview(a.row_ptrs, std::make_pair(std::int64_t(0), num_rows + 1)),
+          Kokkos::subview(a.col_idxs, entries), Kokkos::subview(a.values, entries)};
+}
 
 /// By the pattern of the rank's rows, as many as one rank looks at; 0: it has no consecutive numbers, or too
 /// few.
@@ -105,10 +82,12 @@ int find_unknowns_of_rank(const Space& space, const DistributedMatrix<Scalar, Sp
   const std::int64_t first = a.global_number(0), begin = (multiple - first % multiple) % multiple;
   const std::int64_t size = std::min(most, (a.num_rows() - begin) / multiple * multiple);
   if (size <= 0 || a.global_number(begin + size - 1) != first + begin + size - 1) return 0;
-  const auto rows = allocate<Vector<int, Space>>(space, "prekond::amg::sampled_rows", size);
-  const auto columns = allocate<Vector<int, Space>>(space, "prekond::amg::sampled_columns", a.num_cols());
-  Kokkos::parallel_for("prekond::amg::sample", FlatPolicy<Space>(space, 0, a.num_cols()),
-                       Sample<Space>{begin, size, rows, columns});
+  const auto rows = vector_of<int>(
+      space, "prekond::amg::sampled_rows", size, KOKKOS_LAMBDA(std::int64_t k) { return begin + k; });
+  const auto columns = vector_of<int>(
+      space, "prekond::amg::sampled_columns", a.num_cols(), KOKKOS_LAMBDA(std::int64_t c) {
+        return c >= begin && c < begin + size ? c - begin : std::int64_t(-1);
+      });
   return find_unknowns_per_node<Space>(
       space,
       select_entries<Scalar, Space>(space, "prekond::amg::sample", a.own_rows(), size, rows, columns, size));
@@ -222,8 +201,8 @@ bool LevelOverRanks<Scalar, Space>::find_coarser(const Space& space, const Distr
     return false;
   const auto tentative =
       tentative_over_ranks<Scalar, Space>(space, a, *m_overlap, nodes, aggregates, vectors);
-  m_own_coarse = rows_of_nodes<Space>(space, aggregates.own, m, m);
-  m_coarse_rows = a.with_rows(space, m_own_coarse);
+  m_of_p.own = rows_of_nodes<Space>(space, aggregates.own, m, m);
+  m_coarse_rows = a.with_rows(space, m_of_p.own);
   m_coarse_near = {tentative.near, m};
   take_q(space, a, aggregates, tentative.q, kept);
   return true;
@@ -240,26 +219,24 @@ void LevelOverRanks<Scalar, Space>::take_q(const Space& space, const Distributed
       distributed::over_overlap<Scalar, Space>(space, a, *m_overlap, own);
   Transfer<Scalar, Space>& transfer = m_level.transfer;
   Aggregates<Space> in_s;
-  Numbers<Space> columns;
   a.together([&] {
-    const auto numbers = new_numbers<Space>(space, aggregates.part, minus_one(space));
-    in_s = aggregates_of<Space>(space, aggregates.part, numbers);
-    columns = rows_of_nodes<Space>(space, numbers, m, m);
-    m_others = new_numbers<Space>(space, columns, m_own_coarse);
+    const auto numbers = united<Space>(space, aggregates.own, aggregates.others);
+    const auto find = distributed::find_from<Space>(space, numbers, aggregates.own);
+    in_s = {static_cast<std::int64_t>(numbers.extent(0)),
+            distributed::places_by<Space>(space, aggregates.part, find),
+            {}};
     transfer.q = q_of<Scalar, Space>(space, in_s, m_level.unknowns, entries);
-    m_columns = columns_by_number<Space>(space, columns, m_own_coarse, m_others);
+    m_of_p.others = rows_of_nodes<Space>(space, aggregates.others, m, m);
+    const auto rows = rows_of_nodes<Space>(space, numbers, m, m);
+    m_columns = m_of_p.places_of(space, rows);
     space.fence("prekond::amg::take_q");
   });
-  m_coarse_import = m_coarse_rows->make_import(space, m_others);
-  const auto block = [&](std::int64_t size) {
-    return allocate<MultiVector<Scalar, Space>>(space, "prekond::amg::near_null_space", size, m);
-  };
-  const MultiVector<Scalar, Space> all = block(m_coarse_import->num_cols());
+  m_coarse_import = m_coarse_rows->make_import(space, m_of_p.others);
+  const auto all =
+      allocate<MultiVector<Scalar, Space>>(space, "prekond::amg::near_null_space", m_of_p.count(), m);
   m_coarse_import->apply(space, m_coarse_near.vectors, all);
-  transfer.near_null_space = block(static_cast<std::int64_t>(m_columns.extent(0)));
   a.together([&] {
-    Kokkos::parallel_for("prekond::amg::take_rows_at", FlatPolicy<Space>(space, 0, m_columns.extent(0)),
-                         TakeRowsAt<Scalar, Space>{m_columns, all, transfer.near_null_space});
+    transfer.near_null_space = rows_at<Scalar, Space>(space, m_columns, all);
     if (m_level.num_rows() > 0)
       find_patterns(space, m_options, m_level, strong, membership<Space>(space, in_s));
     space.fence("prekond::amg::take_q");
@@ -269,56 +246,36 @@ void LevelOverRanks<Scalar, Space>::take_q(const Space& space, const Distributed
 /// Collective. P, P^T and A_c.
 template <class Scalar, class Space>
 void LevelOverRanks<Scalar, Space>::make_coarser(const Space& space, const Distributed& a) {
-  const auto num_own = static_cast<std::int64_t>(m_own_coarse.extent(0));
-  Matrix<Scalar, Space> p;
+  const auto num_own = static_cast<std::int64_t>(m_of_p.own.extent(0));
   a.together([&] {
-    Transfer<Scalar, Space>& transfer = m_level.transfer;
     if (m_level.num_rows() > 0) make_prolongator(space, m_options, m_level);
-    p = select_entries<Scalar, Space>(space, "prekond::amg::p", transfer.prolongator, a.num_rows(),
-                                      m_overlap->own_places(), m_columns,
-                                      num_own + static_cast<std::int64_t>(m_others.extent(0)));
-    for (const bool own : {true, false}) {
-      m_p_parts[own] = part_of_columns<Scalar, Space>(space, p, num_own, own);
-      m_r_parts[own] = transpose<Scalar, Space>(space, m_p_parts[own]);
-    }
+    m_prolongator =
+        select_entries<Scalar, Space>(space, "prekond::amg::p", m_level.transfer.prolongator, a.num_rows(),
+                                      m_overlap->own_places(), m_columns, m_of_p.count());
+    m_restriction = transpose<Scalar, Space>(space, m_prolongator);
   });
   if (!m_product)
-    m_product = std::make_unique<CoarseProduct<Scalar, Space>>(space, a, *m_coarse_rows, m_others);
-  m_product->multiply(space, a, *m_coarse_rows, p, m_r_parts[true], m_r_parts[false]);
+    m_product = std::make_unique<CoarseProduct<Scalar, Space>>(space, a, *m_coarse_rows, m_of_p);
+  m_product->multiply(space, a, *m_coarse_rows, m_prolongator, m_restriction);
   set_dead_unknowns<Scalar, Space>(space, m_product->rows(), m_coarse_near.vectors);
-  raise_coarse_diagonal(space, a);
-}
-
-/// Collective. See RaiseRounding: s_i = sum_k p_ki^2 |a_kk|.
-template <class Scalar, class Space>
-void LevelOverRanks<Scalar, Space>::raise_coarse_diagonal(const Space& space, const Distributed& a) {
-  const auto sizes = sizes_of_diagonal<Scalar, Space>(space, a.own_rows());
-  const auto sums = [&](bool own) {
-    const Matrix<Scalar, Space>& r = m_r_parts[own];
-    const auto result = allocate<MultiVector<Scalar, Space>>(space, "prekond::amg::sizes", r.num_rows, 1);
-    Kokkos::parallel_for("prekond::amg::sum_sizes", FlatPolicy<Space>(space, 0, r.num_rows),
-                         SumSizes<Scalar, Space>{r, sizes, result});
-    return result;
+  // See RaiseRounding: s_i = sum_k p_ki^2 |a_kk|.
+  const auto sums = sums_of_sizes<Scalar, Space>(space, m_restriction,
+                                                 sizes_of_diagonal<Scalar, Space>(space, a.own_rows()));
+  const auto part = [&](std::int64_t begin, std::int64_t end) {
+    return Kokkos::subview(sums, std::make_pair(begin, end), Kokkos::ALL);
   };
-  const MultiVector<Scalar, Space> mine = sums(true), others = sums(false);
-  m_coarse_import->start_reverse(space, others);
-  m_coarse_import->finish_reverse(space, mine);
-  raise_rounding<Scalar, Space>(space, m_product->rows(), column(mine, 0));
-  space.fence("prekond::amg::raise_rounding");  // the sizes go away
+  m_coarse_import->start_reverse(space, part(num_own, m_of_p.count()));
+  m_coarse_import->finish_reverse(space, part(0, num_own));
+  raise_rounding<Scalar, Space>(space, m_product->rows(), column(sums, 0));
+  space.fence("prekond::amg::raise_rounding");  // the sums go away
 }
 
 /// Collective. The matrices that applications read.
 template <class Scalar, class Space>
 void LevelOverRanks<Scalar, Space>::store(const Space& space, const Distributed& a, Report& report) {
-  const auto count = allocate<Vector<Scalar, Space>>(space, "prekond::amg::entries", 1);
-  Kokkos::deep_copy(space, count, Scalar(a.own_rows().nnz()));
-  a.reducer().sum(space, count);
-  Scalar nnz = 0;
-  Kokkos::deep_copy(space,
-                    Kokkos::View<Scalar, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(&nnz),
-                    Kokkos::subview(count, 0));
-  space.fence("prekond::amg::entries");
-  Storage storage = m_options.storage_of_level(is_host_space<Space>, static_cast<std::int64_t>(nnz));
+  const std::int64_t mine = a.own_rows().nnz();
+  const auto nnz = static_cast<std::int64_t>(a.largest(static_cast<double>(a.sum_before(mine) + mine)));
+  Storage storage = m_options.storage_of_level(is_host_space<Space>, nnz);
   if (m_level.sums.most > largest_sum_in(storage)) {
     report.notes.push_back(
         "entries of a level over ranks are so much larger than their row's diagonal that the "
@@ -326,15 +283,24 @@ void LevelOverRanks<Scalar, Space>::store(const Space& space, const Distributed&
     storage = Storage::full;
   }
   a.together([&] {
-    const auto part = [&](bool own) {
-      return part_of_columns<Scalar, Space>(space, a.own_rows(), a.num_rows(), own);
+    const auto part = [&](const CsrView<Scalar, Space>& matrix, std::int64_t num_own, bool own) {
+      return part_of_columns<Scalar, Space>(space, "prekond::amg::part_of_columns", matrix, num_own, own);
     };
-    m_a = {space, part(true), part(false), {storage, m_options.storage_format}, m_columns_import};
+    const CsrView<Scalar, Space> rows = a.own_rows();
+    m_a = {space,
+           part(rows, a.num_rows(), true),
+           part(rows, a.num_rows(), false),
+           {storage, m_options.storage_format},
+           m_columns_import};
     if (!m_coarse_rows) return;
     const StoredAs as(storage, MatrixFormat::automatic);
-    m_p = {space, m_p_parts[true], m_p_parts[false], as, m_coarse_import};
-    m_r = {space, m_r_parts[true], m_r_parts[false], as, m_coarse_import};
-    for (const bool own : {true, false}) m_p_parts[own] = m_r_parts[own] = {};
+    const auto num_own = static_cast<std::int64_t>(m_of_p.own.extent(0));
+    const auto remote = part(m_prolongator, num_own, false);
+    m_p = {space, part(m_prolongator, num_own, true), remote, as, m_coarse_import};
+    m_r = {space, first_rows<Scalar, Space>(m_restriction, num_own, m_restriction.nnz() - remote.nnz()),
+           transpose<Scalar, Space>(space, remote), as, m_coarse_import};
+    space.fence("prekond::amg::store");  // P and P^T go away
+    m_prolongator = m_restriction = {};
   });
 }
 
@@ -354,7 +320,7 @@ void LevelOverRanks<Scalar, Space>::set_smoother(const Space& space, const Distr
     m_smoother->set_near_null_space({{}, has_whole_nodes ? m_level.unknowns : 1});
     m_smoother->symbolic(space, a);
   }
-  if (m_polynomial) tell_polynomial<Scalar, Space>(*m_polynomial, {}, m_level.lambda, choice);
+  if (m_polynomial) tell_polynomial<Scalar, Space>(*m_polynomial, m_a.own(), m_level.lambda, choice);
   m_smoother->numeric(space, a);
   report.breakdowns = m_smoother->report().breakdowns;
   m_omega = m_options.smoother_damping;

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-#include <prekond/distributed/impl/remote_part.hpp>
 #include <prekond/precond/distributed_preconditioner.hpp>
 #include <prekond/precond/polynomial.hpp>
 
@@ -9,6 +8,7 @@
 
 #include "precond/distributed/overlap.hpp"
 #include "precond/distributed/rows_of_ranks.hpp"
+#include "precond/distributed/split_matrix.hpp"
 #include "precond/multigrid/combine.hpp"
 #include "precond/multigrid/hierarchy.hpp"
 #include "precond/multigrid/over_ranks/aggregate.hpp"
@@ -58,6 +58,8 @@ class LevelOverRanks {
   /// Collective: x = one cycle from zero for A x = b.
   void apply(const Space& space, ConstView b, View x, LevelWorkspace<Scalar, Space>& workspace) const;
   std::unique_ptr<Workspace> make_workspace(const Space& space, int num_vectors) const;
+  const distributed::SplitMatrix<Scalar, Space>& prolongator() const { return m_p; }
+  const ColumnNumbers<Space>& coarse_rows() const { return m_of_p; }  ///< P's columns
   bool fits(const LevelWorkspace<Scalar, Space>& workspace) const {
     return workspace.residual.extent(0) == static_cast<std::size_t>(m_a.num_rows()) &&
            workspace.coarse_b.extent(0) == static_cast<std::size_t>(m_r.num_rows());
@@ -69,7 +71,6 @@ class LevelOverRanks {
   void take_q(const Space& space, const Distributed& a, const AggregatesOverRanks<Space>& aggregates,
               const MultiVector<Scalar, Space>& own, const StrongRows<Space>& strong);
   void make_coarser(const Space& space, const Distributed& a);
-  void raise_coarse_diagonal(const Space& space, const Distributed& a);
   void finish(const Space& space, const Distributed& a, Report& report);
   void store(const Space& space, const Distributed& a, Report& report);
   void set_smoother(const Space& space, const Distributed& a, Report& report);
@@ -89,13 +90,13 @@ class LevelOverRanks {
   std::shared_ptr<const VectorImport<Scalar, Space>> m_columns_import;  ///< of A's columns
 
   std::unique_ptr<const Distributed> m_coarse_rows;  ///< null: there is no coarser level
-  Numbers<Space> m_own_coarse, m_others;             ///< coarse rows: the rank's own, others in Q's columns
-  Vector<int, Space> m_columns;  ///< where a column of Q by the places of S is, own columns first
+  ColumnNumbers<Space> m_of_p;                       ///< P's columns, which are coarse rows
+  Vector<int, Space> m_columns;  ///< where columns of Q by the places of S are among these
   NearNullSpace<Scalar, Space> m_coarse_near;
-  std::shared_ptr<const VectorImport<Scalar, Space>> m_coarse_import;  ///< of `m_others`
+  std::shared_ptr<const VectorImport<Scalar, Space>> m_coarse_import;  ///< of other ranks' ones of them
   std::unique_ptr<CoarseProduct<Scalar, Space>> m_product;
-  Matrix<Scalar, Space> m_p_parts[2], m_r_parts[2];  ///< until they are stored: in others' and in own columns
-  SplitMatrix<Scalar, Space> m_a, m_p, m_r;
+  Matrix<Scalar, Space> m_prolongator, m_restriction;  ///< P and P^T until they are stored
+  distributed::SplitMatrix<Scalar, Space> m_a, m_p, m_r;
 
   PolynomialPreconditioner<Scalar, Space>* m_polynomial = nullptr;  ///< m_smoother's method
   std::unique_ptr<DistributedPreconditioner<Scalar, Space>> m_smoother, m_coarse;

@@ -2,12 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "precond/multigrid/over_ranks/products.hpp"
 
-#include <prekond/distributed/impl/rows_by_number.hpp>
 #include <prekond/distributed/impl/select_entries.hpp>
-#include <prekond/distributed/split_operator.hpp>
 #include <prekond/sparse_product/spgemm.hpp>
 #include "precond/distributed/overlap.hpp"
-#include "precond/multigrid/over_ranks/nodes.hpp"
 #include "sparse_product/transpose.hpp"
 
 #include "core/concurrent_words.hpp"
@@ -16,53 +13,23 @@
 namespace prekond::impl::amg {
 namespace {
 
+using distributed::ColumnNumbers;
 using distributed::FlatPolicy;
-using distributed::new_numbers;
-using distributed::NumbersView;
-using distributed::united;
+using distributed::vector_of;
 
-template <class Space>
-struct MarkColumns {
-  VectorView<const int, Space> col_idxs;
-  VectorView<int, Space> used;
-  KOKKOS_FUNCTION void operator()(std::int64_t k) const { raise_flag(used(col_idxs(k)), 1); }
-};
-
-template <class Space>
-struct TakeUsed {
-  VectorView<const int, Space> used;
-  NumbersView<Space> others;
-  std::int64_t num_own;
-  VectorView<std::int64_t, Space> result;
-  KOKKOS_FUNCTION void operator()(std::int64_t k, std::int64_t& count, bool final) const {
-    if (used(num_own + k) == 0) return;
-    if (final && result.extent(0) > 0) result(count) = others(k);
-    ++count;
-  }
-};
-
-/// The numbers of `others`, the columns after the own ones, in which there are entries.
+/// The numbers of the columns after the own ones in which the first `num_rows` rows have entries.
 template <class Scalar, class Space>
-Numbers<Space> used_numbers(const Space& space, const Matrix<Scalar, Space>& a, std::int64_t num_own,
-                            const Numbers<Space>& others) {
+Numbers<Space> used_numbers(const Space& space, const Matrix<Scalar, Space>& a, std::int64_t num_rows,
+                            const ColumnNumbers<Space>& columns) {
   const auto used = allocate_zero<Vector<int, Space>>(space, "prekond::amg::used", a.num_cols);
-  Kokkos::parallel_for("prekond::amg::mark_columns", FlatPolicy<Space>(space, 0, a.nnz()),
-                       MarkColumns<Space>{a.col_idxs, used});
-  return distributed::taken(space, others.extent(0), [&](const Numbers<Space>& result) {
-    return TakeUsed<Space>{used, others, num_own, result};
-  });
-}
-
-/// `known` and those of the list that neither it nor `own` has.
-template <class Space>
-Numbers<Space> extended(const Space& space, const Numbers<Space>& known, const Numbers<Space>& own,
-                        const Numbers<Space>& list) {
-  return united<Space>(space, known, new_numbers<Space>(space, new_numbers<Space>(space, list, own), known));
-}
-
-template <class Space>
-Numbers<Space> together(const Space& space, const Numbers<Space>& a, const Numbers<Space>& b) {
-  return column_numbers<Space>(space, {0, 0, a}, static_cast<std::int64_t>(a.extent(0)), b);
+  Kokkos::parallel_for(
+      "prekond::amg::mark_columns", FlatPolicy<Space>(space, 0, num_rows), KOKKOS_LAMBDA(std::int64_t i) {
+        for (std::size_t k = a.row_ptrs(i); k < a.row_ptrs(i + 1); ++k) raise_flag(used(a.col_idxs(k)), 1);
+      });
+  const std::size_t num_own = columns.own.extent(0);
+  return distributed::numbers_where(
+      space, distributed::NumbersView<Space>(columns.others),
+      KOKKOS_LAMBDA(std::int64_t k) { return used(num_own + k) != 0; });
 }
 
 /// C = A B on C's pattern or, where that is not known, on its own.
@@ -74,123 +41,146 @@ void multiply_into(const Space& space, const CsrView<Scalar, Space>& a, const Cs
         a.num_rows, b.num_cols,
         allocate_zero<Vector<std::size_t, Space>>(space, "prekond::amg::product::row_ptrs", a.num_rows + 1),
         Vector<int, Space>(), Vector<Scalar, Space>());
-    return;
-  }
-  if (c.row_ptrs.extent(0) == 0) {
+  } else if (c.row_ptrs.extent(0) == 0) {
     c = spgemm<Scalar, Space>(space, a, b);
-    return;
+  } else {
+    if (c.values.extent(0) == 0)
+      c.values = allocate<Vector<Scalar, Space>>(space, "prekond::amg::product::values", c.nnz());
+    spgemm_values<Scalar, Space>(space, a, b, c);
   }
-  if (c.values.extent(0) == 0)
-    c.values = allocate<Vector<Scalar, Space>>(space, "prekond::amg::product::values", c.nnz());
-  spgemm_values<Scalar, Space>(space, a, b, c);
 }
 
-/// Row r of the transpose of the matrix that sums rows: one entry, where the r-th of the own rows, and then
-/// of those given, is added to.
+/// The matrix that sums the own rows, and then those given, where `given` says.
 template <class Scalar, class Space>
-struct SumOfRows {
-  VectorView<const int, Space> given;
-  std::int64_t num_own;
-  Matrix<Scalar, Space> transposed;
-  KOKKOS_FUNCTION void operator()(std::int64_t r) const {
-    transposed.row_ptrs(r) = static_cast<std::size_t>(r);
-    if (r == transposed.num_rows) return;
-    transposed.col_idxs(r) = r < num_own ? static_cast<int>(r) : given(r - num_own);
-    transposed.values(r) = Scalar(1);
-  }
-};
+Matrix<Scalar, Space> sum_of_rows(const Space& space, std::int64_t num_own, const Vector<int, Space>& given) {
+  const std::int64_t size = num_own + static_cast<std::int64_t>(given.extent(0));
+  const auto row_ptrs = vector_of<std::size_t>(
+      space, "prekond::amg::sum_of_rows::row_ptrs", size + 1, KOKKOS_LAMBDA(std::int64_t r) { return r; });
+  const auto col_idxs = vector_of<int>(
+      space, "prekond::amg::sum_of_rows::col_idxs", size,
+      KOKKOS_LAMBDA(std::int64_t r) { return r < num_own ? r : std::int64_t(given(r - num_own)); });
+  const auto values = allocate<Vector<Scalar, Space>>(space, "prekond::amg::sum_of_rows::values", size);
+  Kokkos::deep_copy(space, values, Scalar(1));
+  return transpose<Scalar, Space>(space, Matrix<Scalar, Space>(size, num_own, row_ptrs, col_idxs, values));
+}
+
+}  // namespace
+
+template <class Space>
+Vector<int, Space> own_then_others(const Space& space, std::int64_t num_own, std::int64_t num_others) {
+  return vector_of<int>(
+      space, "prekond::amg::own_then_others", num_own + num_others,
+      KOKKOS_LAMBDA(std::int64_t k) { return k < num_own ? k : ~(k - num_own); });
+}
+
+template <class Scalar, class Space>
+Matrix<Scalar, Space> joined_rows(const Space& space, const Vector<int, Space>& sources,
+                                  const NumberedRows<Scalar, Space>& own,
+                                  const RemoteRows<Scalar, Space>& others,
+                                  const ColumnNumbers<Space>& columns) {
+  return distributed::rows_at_places<Scalar, Space>(
+      space, sources, own.rows, columns.places_of(space, own.numbers),
+      own_then_others<Space>(space, others.num_rows, 0), others, columns.places_of(space, others.col_idxs),
+      columns.count());
+}
+
+namespace {
+
+/// The first `num_own` rows of `part`, whose columns have these numbers, with what was given added.
+template <class Scalar, class Space>
+Matrix<Scalar, Space> with_given(const Space& space, const Matrix<Scalar, Space>& part, std::int64_t num_own,
+                                 const Numbers<Space>& numbers, const GivenRows<Scalar, Space>& given,
+                                 const ColumnNumbers<Space>& columns) {
+  const auto owners = given.own;
+  const auto owners_by_number = vector_of<std::int64_t>(
+      space, "prekond::amg::rows_of_given", owners.extent(0),
+      KOKKOS_LAMBDA(std::int64_t r) { return owners(r); });
+  const auto list = distributed::new_numbers<Space>(space, owners_by_number, {});
+  const auto size = static_cast<std::int64_t>(list.extent(0));
+  const distributed::FindNumber<Space> find{list};
+  const auto summands = vector_of<int>(
+      space, "prekond::amg::summands", size + given.rows.num_rows,
+      KOKKOS_LAMBDA(std::int64_t k) { return k < size ? list(k) : ~(k - size); });
+  const auto places = distributed::places_by<Space>(space, owners_by_number, find);
+  Matrix<Scalar, Space> sums;
+  multiply_into<Scalar, Space>(
+      space, sum_of_rows<Scalar, Space>(space, size, places),
+      joined_rows<Scalar, Space>(space, summands, {part, numbers}, given.rows, columns), sums);
+  // Other rows stay as they are.
+  const auto sources = vector_of<int>(
+      space, "prekond::amg::sources", num_own, KOKKOS_LAMBDA(std::int64_t i) {
+        const int place = find(i);
+        return place >= 0 ? ~place : static_cast<int>(i);
+      });
+  return distributed::rows_at_places<Scalar, Space>(
+      space, sources, part, columns.places_of(space, numbers), own_then_others<Space>(space, size, 0),
+      {size, sums.row_ptrs, {}, sums.values}, sums.col_idxs, columns.count());
+}
 
 }  // namespace
 
 template <class Scalar, class Space>
-Matrix<Scalar, Space> part_of_columns(const Space& space, const CsrView<Scalar, Space>& a,
-                                      std::int64_t num_own, bool own) {
-  const auto columns = allocate<Vector<int, Space>>(space, "prekond::amg::columns", a.num_cols);
-  Kokkos::parallel_for("prekond::amg::number_columns", FlatPolicy<Space>(space, 0, a.num_cols),
-                       NumberPart<Space>{static_cast<int>(num_own), own, columns});
-  const auto part = select_entries<Scalar, Space>(space, "prekond::amg::part_of_columns", a, a.num_rows, {},
-                                                  columns, own ? num_own : a.num_cols - num_own);
-  space.fence("prekond::amg::part_of_columns");  // the columns go away
-  return part;
-}
-
-template <class Scalar, class Space>
 CoarseProduct<Scalar, Space>::CoarseProduct(const Space& space, const Distributed& a,
-                                            const Distributed& coarse, const Numbers<Space>& remote)
-    : m_remote(remote) {
-  m_own = allocate<Numbers<Space>>(space, "prekond::amg::coarse_numbers", coarse.num_rows());
-  Kokkos::deep_copy(
-      space, m_own,
-      Kokkos::subview(coarse.global_numbers(space), std::make_pair(std::int64_t(0), coarse.num_rows())));
+                                            const Distributed& coarse, const ColumnNumbers<Space>& columns)
+    : m_of_p(columns) {
   const auto numbers = a.global_numbers(space);
   m_rows_of_p =
       a.make_row_exchange(space, Kokkos::subview(numbers, std::make_pair(a.num_rows(), a.num_cols())));
-  m_contributions = coarse.make_row_exchange(space, remote);
+  m_contributions = coarse.make_row_exchange(space, columns.others);
 }
 
 template <class Scalar, class Space>
 void CoarseProduct<Scalar, Space>::multiply(const Space& space, const Distributed& a,
                                             const Distributed& coarse, const CsrView<Scalar, Space>& p,
-                                            const Matrix<Scalar, Space>& own_r,
-                                            const Matrix<Scalar, Space>& remote_r) {
-  const auto fetched = m_rows_of_p->fetch(space, {p, together<Space>(space, m_own, m_remote)});
+                                            const CsrView<Scalar, Space>& r) {
+  const Numbers<Space> numbers = m_of_p.all(space);
+  const NumberedRows<Scalar, Space> own{p, numbers};
+  const auto fetched = m_rows_of_p->fetch(space, own);
+  const auto num_own = static_cast<std::int64_t>(m_of_p.own.extent(0));
   a.together([&] {
-    find_times_p(space, a, p, fetched);
-    multiply_into<Scalar, Space>(space, own_r, m_times_p, m_own_part);
-    multiply_into<Scalar, Space>(space, remote_r, m_times_p, m_remote_part);
-    space.fence("prekond::amg::coarse_product");
+    m_of_product = m_of_p.with(space, fetched.col_idxs);
+    const auto rows = joined_rows<Scalar, Space>(
+        space, own_then_others<Space>(space, p.num_rows, fetched.num_rows), own, fetched, m_of_product);
+    multiply_into<Scalar, Space>(space, a.own_rows(), rows, m_times_p);
+    multiply_into<Scalar, Space>(space, r, m_times_p, m_part);
+    space.fence("prekond::amg::coarse_product");  // P's rows go away
     m_times_p.values = {};
   });
-  const auto given = m_contributions->give(space, {m_remote_part, together<Space>(space, m_own, m_columns)});
+  const auto row_ptrs = Kokkos::subview(m_part.row_ptrs, std::make_pair(num_own, m_part.num_rows + 1));
+  const CsrView<Scalar, Space> for_others(m_part.num_rows - num_own, m_part.num_cols, row_ptrs,
+                                          m_part.col_idxs, m_part.values);
+  const auto given = m_contributions->give(space, {for_others, m_of_product.all(space)});
   a.together([&] { add_given(space, given); });
-  m_own_part.values = m_remote_part.values = {};
+  m_part.values = {};
   if (!m_matrix)
     m_matrix =
-        std::make_unique<distributed::RowsOfRanks<Scalar, Space>>(space, coarse, m_rows, m_coarse_remote);
-}
-
-/// A P, with a row of P for each of the rank's columns of A.
-template <class Scalar, class Space>
-void CoarseProduct<Scalar, Space>::find_times_p(const Space& space, const Distributed& a,
-                                                const CsrView<Scalar, Space>& p,
-                                                const RemoteRows<Scalar, Space>& fetched) {
-  m_columns = extended<Space>(space, m_remote, m_own, fetched.col_idxs);
-  const auto num_cols = static_cast<std::int64_t>(m_own.extent(0) + m_columns.extent(0));
-  const Matrix<Scalar, Space> rows = distributed::rows_at_places<Scalar, Space>(
-      space, own_then_others<Space>(space, p.num_rows, fetched.num_rows), p,
-      columns_by_number<Space>(space, together<Space>(space, m_own, m_remote), m_own, m_columns),
-      own_then_others<Space>(space, fetched.num_rows, 0), fetched,
-      columns_by_number<Space>(space, fetched.col_idxs, m_own, m_columns), num_cols);
-  multiply_into<Scalar, Space>(space, a.own_rows(), rows, m_times_p);
-  space.fence("prekond::amg::times_p");  // P's rows go away
+        std::make_unique<distributed::RowsOfRanks<Scalar, Space>>(space, coarse, m_rows, m_of_coarse.others);
 }
 
 /// The rows of A_c: the own contributions, and those that were given.
 template <class Scalar, class Space>
 void CoarseProduct<Scalar, Space>::add_given(const Space& space, const GivenRows<Scalar, Space>& given) {
-  const auto num_own = static_cast<std::int64_t>(m_own.extent(0));
-  m_coarse_remote = extended<Space>(space, used_numbers<Scalar, Space>(space, m_own_part, num_own, m_columns),
-                                    m_own, given.rows.col_idxs);
-  const Matrix<Scalar, Space> rows = distributed::rows_at_places<Scalar, Space>(
-      space, own_then_others<Space>(space, num_own, given.rows.num_rows), m_own_part,
-      columns_by_number<Space>(space, together<Space>(space, m_own, m_columns), m_own, m_coarse_remote),
-      own_then_others<Space>(space, given.rows.num_rows, 0), given.rows,
-      columns_by_number<Space>(space, given.rows.col_idxs, m_own, m_coarse_remote),
-      num_own + static_cast<std::int64_t>(m_coarse_remote.extent(0)));
-  const Matrix<Scalar, Space> transposed(
-      rows.num_rows, num_own,
-      allocate<Vector<std::size_t, Space>>(space, "prekond::amg::sum_of_rows::row_ptrs", rows.num_rows + 1),
-      allocate<Vector<int, Space>>(space, "prekond::amg::sum_of_rows::col_idxs", rows.num_rows),
-      allocate<Vector<Scalar, Space>>(space, "prekond::amg::sum_of_rows::values", rows.num_rows));
-  Kokkos::parallel_for("prekond::amg::sum_of_rows", FlatPolicy<Space>(space, 0, rows.num_rows + 1),
-                       SumOfRows<Scalar, Space>{given.own, num_own, transposed});
-  multiply_into<Scalar, Space>(space, transpose<Scalar, Space>(space, transposed), rows, m_rows);
+  const auto num_own = static_cast<std::int64_t>(m_of_p.own.extent(0));
+  m_of_coarse =
+      ColumnNumbers<Space>{m_of_p.own, used_numbers<Scalar, Space>(space, m_part, num_own, m_of_product)}
+          .with(space, given.rows.col_idxs);
+  const auto rows =
+      with_given<Scalar, Space>(space, m_part, num_own, m_of_product.all(space), given, m_of_coarse);
+  if (m_matrix)
+    Kokkos::deep_copy(space, m_rows.values, rows.values);
+  else
+    m_rows = rows;
   space.fence("prekond::amg::coarse_product");  // the contributions go away
 }
 
-#define PREKOND_AMG_PRODUCTS(Scalar, Space)                                                                 \
-  template Matrix<Scalar, Space> part_of_columns(const Space&, const CsrView<Scalar, Space>&, std::int64_t, \
-                                                 bool);                                                     \
+#define PREKOND_AMG_PRODUCTS_OF_SPACE(Space) \
+  template Vector<int, Space> own_then_others(const Space&, std::int64_t, std::int64_t);
+PREKOND_INSTANTIATE_SPACES(PREKOND_AMG_PRODUCTS_OF_SPACE)
+
+#define PREKOND_AMG_PRODUCTS(Scalar, Space)                                                                  \
+  template Matrix<Scalar, Space> joined_rows(const Space&, const Vector<int, Space>&,                        \
+                                             const NumberedRows<Scalar, Space>&,                             \
+                                             const RemoteRows<Scalar, Space>&, const ColumnNumbers<Space>&); \
   template class CoarseProduct<Scalar, Space>;
 PREKOND_INSTANTIATE(PREKOND_AMG_PRODUCTS)
 

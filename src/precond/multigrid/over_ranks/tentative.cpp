@@ -11,135 +11,93 @@
 namespace prekond::impl::amg {
 namespace {
 
-using distributed::FindNumber;
-using distributed::new_numbers;
-using distributed::places_of;
-using distributed::united;
-
-/// The place in `list` of the root of each own node's aggregate, -1 of other nodes of S.
-template <class Space>
-struct PartOfOthers {
-  VectorView<const int, Space> own;
-  NumbersView<Space> root;
-  FindNumber<Space> list;
-  VectorView<int, Space> part;
-  KOKKOS_FUNCTION void operator()(std::int64_t k) const { part(own(k)) = list(root(k)); }
-};
-
-/// The own nodes that are in an own aggregate, by a scan.
-template <class Space>
-struct TakeMembers {
-  NumbersView<Space> numbers;
-  VectorView<const int, Space> own;
-  NumbersView<Space> root;
-  FindNumber<Space> roots;
-  VectorView<std::int64_t, Space> result;
-  KOKKOS_FUNCTION void operator()(std::int64_t k, std::int64_t& count, bool final) const {
-    if (roots(root(k)) < 0) return;
-    if (final && result.extent(0) > 0) result(count) = numbers(own(k));
-    ++count;
-  }
-};
-
-template <class Space>
-struct PartOfMembers {
-  NumbersView<Space> numbers;
-  VectorView<const int, Space> own;
-  NumbersView<Space> root;
-  FindNumber<Space> roots, members;
-  VectorView<int, Space> part;
-  KOKKOS_FUNCTION void operator()(std::int64_t k) const {
-    const int aggregate = roots(root(k));
-    if (aggregate >= 0) part(members(numbers(own(k)))) = aggregate;
-  }
-};
-
-/// The same for members that other ranks gave: given row r belongs to the aggregate with its root in own row
-/// own(r).
-template <class Space>
-struct PartOfGiven {
-  VectorView<const int, Space> own;
-  VectorView<const std::size_t, Space> row_ptrs;
-  NumbersView<Space> col_idxs, row_numbers;
-  int unknowns;
-  FindNumber<Space> roots, members;
-  VectorView<int, Space> part;
-  KOKKOS_FUNCTION void operator()(std::int64_t r) const {
-    const int aggregate = roots(row_numbers(own(r)) / unknowns);
-    for (std::size_t k = row_ptrs(r); k < row_ptrs(r + 1); ++k) part(members(col_idxs(k))) = aggregate;
-  }
-};
-
-/// Where a member's row is the rank's own: its place in S has the source.
-template <class Space>
-struct OwnRowOf {
-  VectorView<const int, Space> places, sources;
-  VectorView<int, Space> own_row;  ///< -1: another rank's
-  KOKKOS_FUNCTION void operator()(std::int64_t k) const {
-    const int source = places(k) >= 0 ? sources(places(k)) : -1;
-    own_row(k) = source >= 0 ? source : -1;
-  }
-};
-
-template <class Space>
-struct IsImported {
-  VectorView<const int, Space> own_row;
-  KOKKOS_FUNCTION bool operator()(std::int64_t k) const { return own_row(k) < 0; }
-};
-
-/// The nodes of the rank's aggregates, ascending, and the aggregate of each.
+/// The own nodes, and those of other ranks that are in the rank's aggregates, ascending.
 template <class Space>
 struct Members {
   Numbers<Space> nodes;
-  Vector<int, Space> part;
+  Vector<int, Space> part;  ///< the aggregate, -1: none of the rank's
+  Vector<int, Space> rows;  ///< where their rows are: among the rank's own, or after them the imported ones
+  Numbers<Space> imported;  ///< rows
 };
 
-/// Collective.
+/// Collective. For each aggregate of another rank's in which own nodes are, these.
+template <class Scalar, class Space>
+GivenRows<Scalar, Space> give_members(const Space& space, const DistributedMatrix<Scalar, Space>& a,
+                                      const RankNodes<Scalar, Space>& nodes,
+                                      const AggregatesOverRanks<Space>& aggregates) {
+  CsrGraph<Space> rows;
+  Vector<Scalar, Space> values;
+  const auto count = static_cast<std::int64_t>(aggregates.other_roots.extent(0));
+  a.together([&] {
+    const auto own = nodes.own;
+    const auto part = aggregates.part, root = aggregates.root;
+    const FindNumber<Space> find_own{aggregates.own}, find_root{aggregates.other_roots};
+    const auto of_others = allocate<Vector<int, Space>>(space, "prekond::amg::part_of_others", nodes.count());
+    Kokkos::deep_copy(space, of_others, -1);
+    Kokkos::parallel_for(
+        "prekond::amg::part_of_others", FlatPolicy<Space>(space, 0, nodes.num_own()),
+        KOKKOS_LAMBDA(std::int64_t k) {
+          if (find_own(part(own(k))) < 0) of_others(own(k)) = find_root(root(k));
+        });
+    rows = transpose_graph<Space>(space, membership<Space>(space, {count, of_others, {}}), count);
+    values = allocate_zero<Vector<Scalar, Space>>(space, "prekond::amg::members", rows.nnz());
+    space.fence("prekond::amg::give_members");
+  });
+  const CsrView<Scalar, Space> members(rows.num_rows, rows.num_cols, rows.row_ptrs, rows.col_idxs, values);
+  return a.make_row_exchange(space, rows_of_nodes<Space>(space, aggregates.other_roots, nodes.unknowns, 1))
+      ->give(space, {members, nodes.numbers});
+}
+
 template <class Scalar, class Space>
 Members<Space> find_members(const Space& space, const DistributedMatrix<Scalar, Space>& a,
                             const RankNodes<Scalar, Space>& nodes,
-                            const AggregatesOverRanks<Space>& aggregates) {
-  const FlatPolicy<Space> own(space, 0, nodes.own.extent(0));
-  const Numbers<Space>& foreign = aggregates.other_roots;
-  CsrGraph<Space> rows;
-  Vector<Scalar, Space> values;
-  a.together([&] {
-    const auto part = allocate<Vector<int, Space>>(space, "prekond::amg::part", nodes.count());
-    Kokkos::deep_copy(space, part, -1);
-    Kokkos::parallel_for("prekond::amg::part_of_others", own,
-                         PartOfOthers<Space>{nodes.own, aggregates.root, {foreign}, part});
-    const auto count = static_cast<std::int64_t>(foreign.extent(0));
-    rows = transpose_graph<Space>(space, membership<Space>(space, {count, part, {}}), count);
-    values = allocate_zero<Vector<Scalar, Space>>(space, "prekond::amg::members", rows.nnz());
-    space.fence("prekond::amg::members");
-  });
+                            const AggregatesOverRanks<Space>& aggregates,
+                            const GivenRows<Scalar, Space>& given) {
+  const auto members =
+      united<Space>(space, nodes.own_numbers, new_numbers<Space>(space, given.rows.col_idxs, {}));
+  const FindNumber<Space> find_own{nodes.own_numbers}, find_part{aggregates.own}, find_root{aggregates.roots},
+      find_member{members};
+  const auto own = nodes.own;
+  const auto part_in_s = aggregates.part;
+  const auto part = vector_of<int>(
+      space, "prekond::amg::part_of_members", members.extent(0), KOKKOS_LAMBDA(std::int64_t k) {
+        const int mine = find_own(members(k));
+        return mine >= 0 ? find_part(part_in_s(own(mine))) : -1;
+      });
   const auto numbers = a.global_numbers(space);
-  const CsrView<Scalar, Space> given_rows(rows.num_rows, rows.num_cols, rows.row_ptrs, rows.col_idxs, values);
-  const auto given = a.make_row_exchange(space, rows_of_nodes<Space>(space, foreign, nodes.unknowns, 1))
-                         ->give(space, {given_rows, nodes.numbers});
-  Members<Space> result;
-  a.together([&] {
-    const auto mine = distributed::taken(space, nodes.own.extent(0), [&](const Numbers<Space>& list) {
-      return TakeMembers<Space>{nodes.numbers, nodes.own, aggregates.root, {aggregates.roots}, list};
-    });
-    result.nodes = united<Space>(space, mine, new_numbers<Space>(space, given.rows.col_idxs, {}));
-    result.part = allocate<Vector<int, Space>>(space, "prekond::amg::part", result.nodes.extent(0));
-    Kokkos::parallel_for(
-        "prekond::amg::part_of_members", own,
-        PartOfMembers<Space>{
-            nodes.numbers, nodes.own, aggregates.root, {aggregates.roots}, {result.nodes}, result.part});
-    Kokkos::parallel_for("prekond::amg::part_of_given", FlatPolicy<Space>(space, 0, given.rows.num_rows),
-                         PartOfGiven<Space>{given.own,
-                                            given.rows.row_ptrs,
-                                            given.rows.col_idxs,
-                                            numbers,
-                                            nodes.unknowns,
-                                            {aggregates.roots},
-                                            {result.nodes},
-                                            result.part});
-    space.fence("prekond::amg::members");  // what was given goes away
-  });
-  return result;
+  const int unknowns = nodes.unknowns;
+  Kokkos::parallel_for(
+      "prekond::amg::part_of_given", FlatPolicy<Space>(space, 0, given.rows.num_rows),
+      KOKKOS_LAMBDA(std::int64_t r) {
+        const int aggregate = find_root(numbers(given.own(r)) / unknowns);
+        for (std::size_t k = given.rows.row_ptrs(r); k < given.rows.row_ptrs(r + 1); ++k)
+          part(find_member(given.rows.col_idxs(k))) = aggregate;
+      });
+  space.fence("prekond::amg::members");  // the numbers go away
+  return {members, part, {}, {}};
+}
+
+/// Where the members' rows are. `sources`: of S's rows.
+template <class Scalar, class Space>
+void find_rows(const Space& space, const RankNodes<Scalar, Space>& nodes, const Vector<int, Space>& sources,
+               std::int64_t num_own, Members<Space>& members) {
+  const int unknowns = nodes.unknowns;
+  const auto numbers = rows_of_nodes<Space>(space, members.nodes, unknowns, unknowns);
+  const auto size = static_cast<std::int64_t>(numbers.extent(0));
+  const auto find = distributed::find_from<Space>(space, nodes.numbers, nodes.own_numbers);
+  const auto rows = vector_of<int>(
+      space, "prekond::amg::own_row_of", size, KOKKOS_LAMBDA(std::int64_t k) {
+        const std::int64_t node = find(numbers(k) / unknowns);
+        return node < 0 ? -1 : sources(node * unknowns + k % unknowns);
+      });
+  const auto imported = list_rows(
+      space, "prekond::amg::imported", size, KOKKOS_LAMBDA(std::int64_t k) { return rows(k) < 0; });
+  Kokkos::parallel_for(
+      "prekond::amg::place", FlatPolicy<Space>(space, 0, imported.extent(0)),
+      KOKKOS_LAMBDA(std::int64_t k) { rows(imported(k)) = static_cast<int>(num_own + k); });
+  members.rows = rows;
+  members.imported = listed<std::int64_t, Space>(space, imported, numbers);
+  space.fence("prekond::amg::member_rows");  // the list goes away
 }
 
 }  // namespace
@@ -150,51 +108,40 @@ TentativeOverRanks<Scalar, Space> tentative_over_ranks(
     const distributed::Overlap<Scalar, Space>& overlap, const RankNodes<Scalar, Space>& nodes,
     const AggregatesOverRanks<Space>& aggregates,
     const std::type_identity_t<MultiVectorView<const Scalar, Space>>& near) {
-  const Members<Space> members = find_members<Scalar, Space>(space, a, nodes, aggregates);
-  const int d = nodes.unknowns;
-  const std::size_t m = near.extent(1);
-  const auto num_rows = static_cast<std::int64_t>(members.nodes.extent(0)) * d;
-  const FlatPolicy<Space> all(space, 0, num_rows);
-  const auto rows = rows_of_nodes<Space>(space, members.nodes, d, d);
-  // Where a member's row is: among the rank's own, or after them among the imported ones.
-  const auto place = allocate<Vector<int, Space>>(space, "prekond::amg::place", num_rows);
-  Vector<int, Space> imported;
-  Numbers<Space> numbers;
+  const GivenRows<Scalar, Space> given = give_members<Scalar, Space>(space, a, nodes, aggregates);
+  Members<Space> members;
   a.together([&] {
-    const auto in_s = places_of<Space>(space, rows, overlap.numbers());
-    Kokkos::parallel_for("prekond::amg::own_row_of", all, OwnRowOf<Space>{in_s, overlap.sources(), place});
-    imported = list_rows(space, "prekond::amg::imported", num_rows, IsImported<Space>{place});
-    numbers = listed<std::int64_t, Space>(space, imported, rows);
-    space.fence("prekond::amg::member_rows");  // the places go away
+    members = find_members<Scalar, Space>(space, a, nodes, aggregates, given);
+    find_rows<Scalar, Space>(space, nodes, overlap.sources(), a.num_rows(), members);
   });
-  const auto num_own = static_cast<int>(a.num_rows());
-  Kokkos::parallel_for(
-      "prekond::amg::place", FlatPolicy<Space>(space, 0, imported.extent(0)),
-      KOKKOS_LAMBDA(std::int64_t k) { place(imported(k)) = num_own + static_cast<int>(k); });
-  const auto brought = a.make_import(space, numbers);
+  const auto brought = a.make_import(space, members.imported);
+  const std::size_t m = near.extent(1);
   const auto block = [&](std::int64_t size) {
     return allocate_zero<MultiVector<Scalar, Space>>(space, "prekond::amg::rows_of_members", size, m);
   };
-  const MultiVector<Scalar, Space> entries = block(brought->num_cols()), vectors = block(num_rows);
+  const MultiVector<Scalar, Space> entries = block(brought->num_cols());
   brought->apply(space, near, entries);
-  Kokkos::parallel_for("prekond::amg::take_members", all, TakeRowsAt<Scalar, Space>{place, entries, vectors});
 
-  const auto count = static_cast<std::int64_t>(aggregates.own.extent(0));
+  const auto count = static_cast<std::int64_t>(aggregates.own.extent(0)), num_own = a.num_rows();
   TentativeOverRanks<Scalar, Space> result{block(num_own), block(count * static_cast<std::int64_t>(m))};
   Matrix<Scalar, Space> q;
   a.together([&] {
     if (count == 0) return;
     const Aggregates<Space> own{count, members.part, {}};
-    const Tentative<Scalar, Space> found = tentative_prolongator<Scalar, Space>(
-        space, own, membership<Space>(space, own), d, MultiVectorView<const Scalar, Space>(vectors));
+    const Tentative<Scalar, Space> found =
+        tentative_prolongator<Scalar, Space>(space, own, membership<Space>(space, own), nodes.unknowns,
+                                             rows_at<Scalar, Space>(space, members.rows, entries));
     result.near = found.near_null_space;
     q = found.q;
   });
   set_zero(space, entries);
+  const auto rows = members.rows;
   if (count > 0)
     Kokkos::parallel_for(
-        "prekond::amg::give_members", all, KOKKOS_LAMBDA(std::int64_t k) {
-          for (std::size_t c = 0; c < m; ++c) entries(place(k), c) = q.values(q.row_ptrs(k) + c);
+        "prekond::amg::give_members", FlatPolicy<Space>(space, 0, rows.extent(0)),
+        KOKKOS_LAMBDA(std::int64_t k) {
+          for (std::size_t at = q.row_ptrs(k); at < q.row_ptrs(k + 1); ++at)
+            entries(rows(k), at - q.row_ptrs(k)) = q.values(at);
         });
   // A row is in one aggregate: the sum is what one rank has for it.
   const std::pair<std::int64_t, std::int64_t> mine(0, num_own), others(num_own, brought->num_cols());
