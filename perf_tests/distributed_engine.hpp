@@ -99,7 +99,7 @@ inline MatType matrix_type() {
   return MATAIJ;
 }
 
-/// A matrix of the type above, or of that of the option -mat_type. Collective.
+/// A matrix of the type above, or of that of the options -mat_type and -mat_block_size. Collective.
 inline std::unique_ptr<DistributedMatrix<double, EngineSpace>> distribute(const HostRows& rows) {
   if (rows.values.size() > static_cast<std::size_t>(std::numeric_limits<PetscInt>::max()))
     throw InputError("a rank has more entries than PetscInt counts: use more ranks");
@@ -111,7 +111,20 @@ inline std::unique_ptr<DistributedMatrix<double, EngineSpace>> distribute(const 
   petsc::check(MatSetSizes(a.get(), n, n, all, all));
   petsc::check(MatSetType(a.get(), matrix_type()));
   petsc::check(MatSetFromOptions(a.get()));
-  // Each does nothing for the other's type.
+  PetscBool is_baij = PETSC_FALSE;
+  petsc::check(PetscObjectBaseTypeCompareAny(reinterpret_cast<PetscObject>(a.get()), &is_baij, MATSEQBAIJ,
+                                             MATMPIBAIJ, ""));
+  if (is_baij) {
+    petsc::check(MatSetUp(a.get()));
+    for (PetscInt i = 0; i < n; ++i) {
+      const auto row = static_cast<PetscInt>(rows.first) + i;
+      petsc::check(MatSetValues(a.get(), 1, &row, row_ptrs[i + 1] - row_ptrs[i], cols.data() + row_ptrs[i],
+                                rows.values.data() + row_ptrs[i], INSERT_VALUES));
+    }
+    petsc::check(MatAssemblyBegin(a.get(), MAT_FINAL_ASSEMBLY));
+    petsc::check(MatAssemblyEnd(a.get(), MAT_FINAL_ASSEMBLY));
+  }
+  // Each does nothing for other types.
   petsc::check(MatSeqAIJSetPreallocationCSR(a.get(), row_ptrs.data(), cols.data(), rows.values.data()));
   petsc::check(MatMPIAIJSetPreallocationCSR(a.get(), row_ptrs.data(), cols.data(), rows.values.data()));
   return std::make_unique<petsc::DistributedAijMatrix<EngineSpace>>(EngineSpace(), a.get());

@@ -23,13 +23,13 @@
 /// The steps of a distributed solve, on the ranks of mpirun:
 ///
 ///   mpirun -np P perf_distributed --matrix=elasticity3d:30 [--scaling=strong|weak] [--precond=fsai]
-///       [--transport=auto|mpi|nccl] [--repetitions=9] [--benchmark_out=FILE.json]
+///       [--solver=cg] [--transport=auto|mpi|nccl] [--repetitions=9] [--benchmark_out=FILE.json]
 ///
 /// Strong: the matrix is that of --matrix on any number of ranks. Weak: --matrix is what one rank has, and P
 /// ranks get the cube of as near to P times as many unknowns as there is; `rows_a_rank` says how many.
 ///
 /// perf_distributed_petsc, where there is one, is the same program with PETSc for the matrix and the
-/// messages.
+/// messages; PETSC_OPTIONS="-mat_type baij -mat_block_size 3" gives it blocks.
 ///
 /// Each time is that of the slowest rank, of one step, by as many as take some 50 ms together, begun together
 /// after a barrier; medians of the repetitions. `processor_ms` is the processor's time, which other work on
@@ -144,12 +144,11 @@ struct Problem {
     return m;
   }
 
-  SolveResult solve(const CgOptions& options = {}) const {
+  SolveResult solve(const Solver<double, Space>& solver) const {
     const Vector<double, Space> solution("prekond::perf::solution", a->num_rows());
     StoppingOptions stopping;
     stopping.rtol = 1e-6;
-    return Cg<double, Space>(options).solve(Space(), a->product(), preconditioner.get(), b, solution,
-                                            stopping, {}, a->reducer());
+    return solver.solve(Space(), a->product(), preconditioner.get(), b, solution, stopping, {}, a->reducer());
   }
 
   Rows part(bool is_own) const {
@@ -232,7 +231,7 @@ void add_products(const std::string& name, int repetitions, const std::shared_pt
   });
 }
 
-void add_solve(const std::string& name, const std::string& method, int repetitions,
+void add_solve(const std::string& name, const std::string& method, const std::string& solver, int repetitions,
                const std::shared_ptr<Problem>& p) {
   const Space space;
   add(name + "/apply_" + method, repetitions, [=] {
@@ -241,10 +240,11 @@ void add_solve(const std::string& name, const std::string& method, int repetitio
   });
   perf::add(name + "/setup_" + method, repetitions,
             [=](benchmark::State& state) { return noted(state, seconds_of([&] { p->set_up(); }, 1), 1); });
-  const auto add_cg = [&](const std::string& kind, const CgOptions& options) {
+  const auto add_solver = [&](const std::string& kind,
+                              const std::shared_ptr<const Solver<double, Space>>& of_kind) {
     perf::add(name + "/" + kind + "_" + method, repetitions, [=](benchmark::State& state) {
       SolveResult result;
-      const double seconds = noted(state, seconds_of([&] { result = p->solve(options); }, 1), 1);
+      const double seconds = noted(state, seconds_of([&] { result = p->solve(*of_kind); }, 1), 1);
       state.counters["iterations"] = static_cast<double>(result.iterations);
       state.counters["ms_an_iteration"] =
           1e3 * seconds / static_cast<double>(std::max<std::int64_t>(1, result.iterations));
@@ -254,8 +254,9 @@ void add_solve(const std::string& name, const std::string& method, int repetitio
   };
   CgOptions single_reduction;
   single_reduction.single_reduction = true;
-  add_cg("cg", {});
-  add_cg("single_reduction_cg", single_reduction);
+  add_solver(solver, create_solver<double, Space>(solver));
+  if (solver == "cg")
+    add_solver("single_reduction_cg", std::make_shared<const Cg<double, Space>>(single_reduction));
 }
 
 /// The problem of the run, and the largest part of it that a rank has.
@@ -269,6 +270,7 @@ void add_context(const Problem& p, const std::string& spec, const std::string& s
   benchmark::AddCustomContext("ranks", std::to_string(world.size));
   benchmark::AddCustomContext("scaling", scaling);
   benchmark::AddCustomContext("matrix", spec);
+  benchmark::AddCustomContext("block_size", std::to_string(p.a->block_size()));
   benchmark::AddCustomContext("rows_a_rank", most(p.a->num_rows()));
   benchmark::AddCustomContext("received_entries", most(p.a->num_cols() - p.a->num_rows()));
 }
@@ -284,7 +286,8 @@ int run(int argc, char** argv) {
   const World world;
   const std::string matrix = perf::take_flag(argc, argv, "matrix", "elasticity3d:30"),
                     scaling = perf::take_flag(argc, argv, "scaling", "strong"),
-                    method = perf::take_flag(argc, argv, "precond", "fsai");
+                    method = perf::take_flag(argc, argv, "precond", "fsai"),
+                    solver = perf::take_flag(argc, argv, "solver", "cg");
   mpi::set_transport(perf::take_flag(argc, argv, "transport", "auto"));
   const int repetitions = std::stoi(perf::take_flag(argc, argv, "repetitions", "9"));
   if (scaling != "strong" && scaling != "weak")
@@ -297,7 +300,7 @@ int run(int argc, char** argv) {
   const auto problem = std::make_shared<Problem>(spec, method, world);
   add_context(*problem, spec, scaling, world);
   add_products(spec, repetitions, problem);
-  add_solve(spec, method, repetitions, problem);
+  add_solve(spec, method, solver, repetitions, problem);
   Silent silent;
   if (world.rank == 0)
     benchmark::RunSpecifiedBenchmarks();

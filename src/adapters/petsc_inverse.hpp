@@ -99,7 +99,7 @@ class PcInverse {
   int m_vectors = 0;
 };
 
-/// One that is set up over all ranks of an AIJ matrix; `apply` is collective.
+/// One that is set up over all ranks of an AIJ or BAIJ matrix; `apply` is collective.
 template <class Space>
 class AcrossRanksInverse : public PcInverse<Space> {
  public:
@@ -148,7 +148,7 @@ class OwnRowsInverse : public PcInverse<Space> {
       if (m_check_spd) check_local_spd_input<PetscScalar, Space>(space, local.view());
       this->forget_workspace();
       const auto near = near_null_space_of<Space>(space, a);
-      m_preconditioner->numeric(space, near.source(local.view()));
+      m_preconditioner->numeric(space, with_knowledge(local.source(), near));
       this->m_report = m_preconditioner->report();
       this->m_report.foreign_columns = block.foreign_columns;
       this->m_report.foreign_entries = block.foreign_entries;
@@ -161,13 +161,14 @@ class OwnRowsInverse : public PcInverse<Space> {
   const char* extent() const override { return "on each rank's own rows and columns"; }
 
  private:
-  /// The rank's rows in its own columns, as a MATSEQAIJ.
+  /// The rank's rows in its own columns, as a MATSEQAIJ or MATSEQBAIJ.
   struct OwnBlock {
     explicit OwnBlock(Mat a) {
-      PetscBool is_aij = PETSC_FALSE;
+      PetscBool is_taken = PETSC_FALSE;
       const auto object = reinterpret_cast<PetscObject>(a);
-      check(PetscObjectBaseTypeCompareAny(object, &is_aij, MATSEQAIJ, MATMPIAIJ, ""));
-      if (is_aij) {
+      check(
+          PetscObjectBaseTypeCompareAny(object, &is_taken, MATSEQAIJ, MATMPIAIJ, MATSEQBAIJ, MATMPIBAIJ, ""));
+      if (is_taken) {
         const impl::AijParts parts = impl::parts_of(a);
         mat = parts.own;
         if (parts.others) count_others(parts.others);

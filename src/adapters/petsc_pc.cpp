@@ -126,9 +126,10 @@ class PrekondPc {
     if (transport == mpi::Transport::nccl) impl::message_comm<Space>(impl::comm_of(a), transport);
     int size = 1;
     MPI_Comm_size(impl::comm_of(a), &size);
-    PetscBool is_aij = PETSC_FALSE;
-    check(PetscObjectBaseTypeCompareAny(reinterpret_cast<PetscObject>(a), &is_aij, MATMPIAIJ, ""));
-    if (size > 1 && is_aij && m_adapter_options.rank_overlap != 0) {
+    PetscBool is_taken = PETSC_FALSE;
+    check(PetscObjectBaseTypeCompareAny(reinterpret_cast<PetscObject>(a), &is_taken, MATMPIAIJ, MATMPIBAIJ,
+                                        ""));
+    if (size > 1 && is_taken && m_adapter_options.rank_overlap != 0) {
       auto across =
           std::make_unique<DistributedPreconditioner<PetscScalar, Space>>(*m_configurator, m_adapter_options);
       if (across->is_over_ranks())

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// Sets of global numbers, as sorted vectors.
+/// Sets of global numbers, as sorted vectors, and entries that were sorted by them.
 #include <prekond/core/impl/list_rows.hpp>
 #include <prekond/core/views.hpp>
 #include <prekond/distributed/impl/rows_by_number.hpp>
@@ -268,5 +268,20 @@ Numbers<Space> whole_blocks(const Space& space, const NumbersView<Space>& from, 
                        WholeBlocks<Space>{from, b, num_global_rows, to});
   return to;
 }
+
+/// The values of entries that were sorted, by value: entry k of `to` is entry origins(k) of `first` or,
+/// counted on, of `second`.
+template <class Scalar, class Space>
+struct GatherValues {
+  NumbersView<Space> origins;
+  VectorView<const Scalar, Space> first, second;
+  int size;  ///< values of an entry
+  VectorView<Scalar, Space> to;
+  KOKKOS_FUNCTION void operator()(std::int64_t t) const {
+    const std::int64_t from = origins(t / size) * size + t % size;
+    const auto in_first = static_cast<std::int64_t>(first.extent(0));
+    to(t) = from < in_first ? first(from) : second(from - in_first);
+  }
+};
 
 }  // namespace prekond::impl::distributed

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "core/instantiate.hpp"
+#include "core/row_teams.hpp"
 #include "distributed/number_sets.hpp"
 
 namespace prekond {
@@ -22,6 +23,7 @@ struct JoinedRows {
   VectorView<const int, Space> list;
   NumberedRows<Scalar, Space> a, other;
   bool has_other;
+  std::int64_t num_entries;  ///< of a
   KOKKOS_FUNCTION static std::size_t length(const CsrView<Scalar, Space>& rows, int i) {
     return rows.row_ptrs(i + 1) - rows.row_ptrs(i);
   }
@@ -30,32 +32,53 @@ struct JoinedRows {
   }
 };
 
+/// The entries' numbers, and where they come from, see GatherValues.
 template <class Scalar, class Space>
 struct CopyJoinedRow {
   JoinedRows<Scalar, Space> from;
   RemoteRows<Scalar, Space> to;
+  VectorView<std::int64_t, Space> origins;
   KOKKOS_FUNCTION void operator()(std::int64_t r) const {
-    const std::size_t k = copy(from.a, from.list(r), to.row_ptrs(r));
-    if (from.has_other) copy(from.other, from.list(r), k);
+    const std::size_t k = copy(from.a, 0, from.list(r), to.row_ptrs(r));
+    if (from.has_other) copy(from.other, from.num_entries, from.list(r), k);
   }
 
  private:
-  KOKKOS_FUNCTION std::size_t copy(const NumberedRows<Scalar, Space>& part, int i, std::size_t k) const {
+  KOKKOS_FUNCTION std::size_t copy(const NumberedRows<Scalar, Space>& part, std::int64_t before, int i,
+                                   std::size_t k) const {
     for (std::size_t at = part.rows.row_ptrs(i); at < part.rows.row_ptrs(i + 1); ++at, ++k) {
       to.col_idxs(k) = part.numbers(part.rows.col_idxs(at));
-      to.values(k) = part.rows.values(at);
+      origins(k) = before + static_cast<std::int64_t>(at);
     }
     return k;
   }
 };
 
+template <class Scalar, class Space>
+struct CopyListedRow {
+  using Teams = impl::RowTeams<Space>;
+  VectorView<const int, Space> list;
+  RemoteRows<Scalar, Space> from, to;
+  KOKKOS_FUNCTION void operator()(const typename Teams::Member& team) const {
+    Teams{to.num_rows}.for_each_row(team, [&](std::int64_t r) {
+      const std::size_t size = to.entry_size, at = from.row_ptrs(list(r)), first = to.row_ptrs(r);
+      const std::size_t length = to.row_ptrs(r + 1) - first;
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, length),
+                           [&](std::size_t k) { to.col_idxs(first + k) = from.col_idxs(at + k); });
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, length * size),
+                           [&](std::size_t k) { to.values(first * size + k) = from.values(at * size + k); });
+    });
+  }
+};
+
 /// Room for rows of these lengths.
 template <class Scalar, class Space, class RowLength>
-RemoteRows<Scalar, Space> room_for(const Space& space, std::int64_t num_rows, const RowLength& row_length) {
+RemoteRows<Scalar, Space> room_for(const Space& space, std::int64_t num_rows, const RowLength& row_length,
+                                   int entry_size) {
   const auto [row_ptrs, nnz] = impl::scan_row_lengths(space, "prekond::remote_rows", num_rows, row_length);
-  return {num_rows, row_ptrs,
-          allocate<Vector<std::int64_t, Space>>(space, "prekond::remote_rows::col_idxs", nnz),
-          allocate<Vector<Scalar, Space>>(space, "prekond::remote_rows::values", nnz)};
+  return {
+      num_rows, row_ptrs, allocate<Vector<std::int64_t, Space>>(space, "prekond::remote_rows::col_idxs", nnz),
+      allocate<Vector<Scalar, Space>>(space, "prekond::remote_rows::values", nnz * entry_size), entry_size};
 }
 
 }  // namespace
@@ -73,10 +96,13 @@ template <class Scalar, class Space>
 RemoteRows<Scalar, Space> rows_by_number(const Space& space, VectorView<const int, Space> list,
                                          const NumberedRows<Scalar, Space>& a,
                                          const NumberedRows<Scalar, Space>& other) {
-  const JoinedRows<Scalar, Space> joined{list, a, other, other.rows.num_rows > 0};
-  const auto result = room_for<Scalar, Space>(space, static_cast<std::int64_t>(list.extent(0)), joined);
+  const JoinedRows<Scalar, Space> joined{list, a, other, other.rows.num_rows > 0, a.rows.nnz()};
+  const auto result =
+      room_for<Scalar, Space>(space, static_cast<std::int64_t>(list.extent(0)), joined, a.entry_size);
+  const auto origins = allocate<Vector<std::int64_t, Space>>(space, "prekond::rows_by_number::origins",
+                                                             result.col_idxs.extent(0));
   Kokkos::parallel_for("prekond::rows_by_number::copy", FlatPolicy<Space>(space, 0, result.num_rows),
-                       CopyJoinedRow<Scalar, Space>{joined, result});
+                       CopyJoinedRow<Scalar, Space>{joined, result, origins});
   // Rows are sorted by numbers that an int holds: distances from the least one, or places among all.
   const Numbers<Space> numbers = result.col_idxs;
   const auto size = numbers.extent(0);
@@ -90,12 +116,16 @@ RemoteRows<Scalar, Space> rows_by_number(const Space& space, VectorView<const in
       space, "prekond::rows_by_number::keys", size,
       KOKKOS_LAMBDA(std::int64_t k) { return all.extent(0) > 0 ? find(numbers(k)) : numbers(k) - least; });
   sort_rows(space,
-            CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>(
-                result.num_rows, std::numeric_limits<int>::max(), result.row_ptrs, keys, result.values));
+            CsrMatrix<std::int64_t, int, std::size_t, typename Space::memory_space>(
+                result.num_rows, std::numeric_limits<int>::max(), result.row_ptrs, keys, origins));
   Kokkos::parallel_for(
       "prekond::rows_by_number::number", FlatPolicy<Space>(space, 0, size),
       KOKKOS_LAMBDA(std::int64_t k) { numbers(k) = all.extent(0) > 0 ? all(keys(k)) : least + keys(k); });
-  space.fence("prekond::rows_by_number");  // the keys go away
+  Kokkos::parallel_for("prekond::rows_by_number::values",
+                       FlatPolicy<Space>(space, 0, result.values.extent(0)),
+                       impl::distributed::GatherValues<Scalar, Space>{
+                           origins, a.rows.values, other.rows.values, a.entry_size, result.values});
+  space.fence("prekond::rows_by_number");  // the keys and origins go away
   return result;
 }
 
@@ -105,15 +135,11 @@ RemoteRows<Scalar, Space> reordered_rows(const Space& space, const RemoteRows<Sc
   const auto row_ptrs = rows.row_ptrs;
   const auto result = room_for<Scalar, Space>(
       space, static_cast<std::int64_t>(slots.extent(0)),
-      KOKKOS_LAMBDA(std::int64_t r) { return row_ptrs(slots(r) + 1) - row_ptrs(slots(r)); });
-  Kokkos::parallel_for(
-      "prekond::reordered_rows", FlatPolicy<Space>(space, 0, result.num_rows), KOKKOS_LAMBDA(std::int64_t r) {
-        std::size_t at = row_ptrs(slots(r));
-        for (std::size_t k = result.row_ptrs(r); k < result.row_ptrs(r + 1); ++k, ++at) {
-          result.col_idxs(k) = rows.col_idxs(at);
-          result.values(k) = rows.values(at);
-        }
-      });
+      KOKKOS_LAMBDA(std::int64_t r) { return row_ptrs(slots(r) + 1) - row_ptrs(slots(r)); }, rows.entry_size);
+  if (result.num_rows > 0)
+    Kokkos::parallel_for("prekond::reordered_rows",
+                         impl::RowTeams<Space>::policy(space, result.num_rows, result.values.extent(0)),
+                         CopyListedRow<Scalar, Space>{slots, rows, result});
   space.fence("prekond::reordered_rows");  // `rows` may go away
   return result;
 }

@@ -3,6 +3,7 @@
 #pragma once
 /// Products with matrices by blocks, for the units that instantiate them.
 #include <prekond/core/impl/multiply_add.hpp>
+#include <prekond/matrix/impl/block_rows.hpp>
 #include "matrix/bcsr_operator.hpp"
 
 #include "core/packed.hpp"
@@ -307,6 +308,15 @@ void bcsr_recurrence(const Space& space, const RecurrenceStep<Scalar>& step,
 }
 
 template <class Scalar, class Space>
+void spmv_blocks(const Space& space, Scalar alpha, const std::type_identity_t<BcsrView<Scalar, Space>>& a,
+                 MultiVectorView<const Scalar, Space> x, Scalar beta, MultiVectorView<Scalar, Space> y) {
+  if (a.block_size == 1)
+    spmv<Scalar, Space>(space, alpha, impl::rows_of<Scalar, Space>(a), x, beta, y);
+  else
+    bcsr_recurrence<Scalar, Space>(space, {.product = alpha, .previous = beta}, a, x, {}, y);
+}
+
+template <class Scalar, class Space>
 void bcsr_dot(const Space& space, const std::type_identity_t<BcsrView<Scalar, Space>>& a,
               VectorView<const Scalar, Space> x, VectorView<Scalar, Space> y, VectorView<Scalar, Space> dot,
               const ReduceWorkspace<Scalar, Space>& workspace) {
@@ -325,6 +335,9 @@ void bcsr_dot(const Space& space, const std::type_identity_t<BcsrView<Scalar, Sp
       MultiVectorView<Scalar, Space>);                                                                      \
   template void bcsr_dot<Scalar, Space>(const Space&, const std::type_identity_t<BcsrView<Scalar, Space>>&, \
                                         VectorView<const Scalar, Space>, VectorView<Scalar, Space>,         \
-                                        VectorView<Scalar, Space>, const ReduceWorkspace<Scalar, Space>&);
+                                        VectorView<Scalar, Space>, const ReduceWorkspace<Scalar, Space>&);  \
+  template void spmv_blocks<Scalar, Space>(                                                                 \
+      const Space&, Scalar, const std::type_identity_t<BcsrView<Scalar, Space>>&,                           \
+      MultiVectorView<const Scalar, Space>, Scalar, MultiVectorView<Scalar, Space>);
 
 }  // namespace prekond

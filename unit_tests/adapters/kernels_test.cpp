@@ -163,10 +163,19 @@ TYPED_TEST(AdapterKernels, TwoMatricesBecomeOne) {
       }
       expected.row_ptrs.push_back(expected.nnz());
     }
-    const auto device_own = to_device<Space>(own), device_other = to_device<Space>(other);
-    const auto merged = prekond::impl::merged_rows<double, Space>(space, device_own, device_other);
-    space.fence();
-    EXPECT_EQ(to_host(merged), expected);
+    for (const int size : {1, 4}) {  // values of an entry
+      const auto several = [&](HostMatrix<double> a) {
+        std::vector<double> values;
+        for (const double value : a.values)
+          for (int e = 0; e < size; ++e) values.push_back(value + 1000 * e);
+        a.values = values;
+        return a;
+      };
+      const auto device_own = to_device<Space>(several(own)), device_other = to_device<Space>(several(other));
+      const auto merged = prekond::impl::merged_rows<double, Space>(space, device_own, device_other, size);
+      space.fence();
+      EXPECT_EQ(to_host(merged), several(expected));
+    }
   }
 }
 

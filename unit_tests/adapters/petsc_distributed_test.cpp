@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "testing/block_matrices.hpp"
 #include "testing/distributed_cases.hpp"
 #include "testing/engine_cases.hpp"
 #include "testing/messages.hpp"
@@ -35,6 +36,47 @@ TEST(PetscDistributed, KeepsThePromises) {
       }
     }
   }
+}
+
+TEST(PetscDistributed, BlocksKeepThePromises) {
+  for (const HostMatrix<double>& nodes : {irregular_matrix(53), problem("poisson2d:5"), half_coupled(24)})
+    for (const int b : {2, 3, 5}) {
+      const HostMatrix<double> whole = of_full_blocks(nodes, b);
+      for (const NamedParts& parts : parts_of_blocks(nodes.num_rows, b)) {
+        SCOPED_TRACE(parts.name + ", " + std::to_string(whole.num_rows) + " rows, blocks of " +
+                     std::to_string(b));
+        const OwnedMat matrix = assemble(whole, parts, MATBAIJ, b);
+        const DistributedAijMatrix a(PetscSpace(), matrix.get());
+        expect_blocks_of_ranks<PetscSpace>(a, whole, b);
+        expect_distributed<PetscSpace>(a, a.rows().view(), whole, parts.own(), my_rank());
+        expect_transposed<PetscSpace>(a, whole, parts.own(), my_rank());
+      }
+    }
+}
+
+TEST(PetscDistributed, BlocksOfAHostAreNotCopied) {
+  if (!is_host_space<PetscSpace>) GTEST_SKIP() << "PETSc has blocks on the host";
+  const HostMatrix<double> whole = of_full_blocks(problem("poisson2d:5"), 3);
+  const OwnedMat matrix = assemble(whole, parts_of_blocks(25, 3).front(), MATBAIJ, 3);
+  Mat own = matrix.get();
+  if (num_ranks() > 1) check(MatGetDiagonalBlock(matrix.get(), &own));
+  const petsc::LocalMatrix<PetscSpace> rows(PetscSpace(), own);
+  PetscScalar* values = nullptr;
+  check(MatSeqBAIJGetArray(own, &values));
+  EXPECT_EQ(rows.blocks().values.data(), values);
+  check(MatSeqBAIJRestoreArray(own, &values));
+  EXPECT_EQ(rows.copied(), "");
+}
+
+TEST(PetscDistributed, ProductsByBlocksSeeNewValuesAndOverlap) {
+  HostMatrix<double> whole = of_full_blocks(problem("poisson2d:8"), 3);
+  const NamedParts parts = parts_of_blocks(64, 3).front();
+  const OwnedMat matrix = assemble(whole, parts, MATBAIJ, 3);
+  const DistributedAijMatrix a(PetscSpace(), matrix.get());
+  check(MatScale(matrix.get(), -3));
+  for (double& value : whole.values) value *= -3;
+  expect_product<PetscSpace>(a, whole, parts.own());
+  if (num_ranks() > 1) expect_overlap<PetscSpace>(a);
 }
 
 TEST(PetscDistributed, InversesHaveTheBitsOfOneRank) {
@@ -181,9 +223,12 @@ TEST(PetscDistributed, OtherMatricesAreRefusedOnAllRanks) {
   const auto refused = [](Mat a) {
     return message_of<InputError>([&] { const DistributedAijMatrix distributed(PetscSpace(), a); });
   };
-  const OwnedMat blocks = assemble(problem("poisson2d:6"), equal_parts(36), MATBAIJ);
-  EXPECT_THAT(refused(blocks.get()),
-              HasSubstr("baij: prekond takes aij; MatConvert(a, MATAIJ, ...) makes one"));
+  const OwnedMat symmetric = assemble(problem("poisson2d:6"), equal_parts(36), MATSBAIJ);
+  EXPECT_THAT(refused(symmetric.get()),
+              HasSubstr("sbaij: prekond takes aij and baij; MatConvert(a, MATAIJ, ...) makes one"));
+  const int all = num_ranks();
+  const OwnedMat large = assemble(diagonal(33 * all), parts_of_blocks(all, 33).front(), MATBAIJ, 33);
+  EXPECT_THAT(refused(large.get()), HasSubstr("blocks of 33; prekond takes up to 32"));
 
   OwnedMat open, wide, shifted;
   check(MatCreateAIJ(PETSC_COMM_WORLD, 3, 3, PETSC_DETERMINE, PETSC_DETERMINE, 1, nullptr, 0, nullptr,

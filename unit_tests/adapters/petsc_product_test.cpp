@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // Prekond's product as a matrix of PETSc's.
+#include "testing/block_matrices.hpp"
 #include "testing/petsc_matrices.hpp"
 #include "testing/petsc_vectors.hpp"
 #include "testing/reference_cg.hpp"
@@ -60,6 +61,17 @@ TEST(PetscProduct, IsTheSequentialOne) {
       for (const MatType type : {MATAIJ, MATMPIAIJ, aij_type()}) {
         SCOPED_TRACE(parts.name + ", " + std::to_string(whole.num_rows) + " rows, " + type);
         const OwnedMat a = assemble(whole, parts, type);
+        expect_products(product_with(a.get()).get(), whole, parts);
+      }
+}
+
+TEST(PetscProduct, IsBlockByBlockOfABaij) {
+  for (const int b : {2, 3, 5, 11})
+    for (const HostMatrix<double>& nodes : {irregular_matrix(53), shift_matrix(29), gapped(31)})
+      for (const NamedParts& parts : parts_of_blocks(nodes.num_rows, b)) {
+        SCOPED_TRACE(parts.name + ", " + std::to_string(nodes.num_rows) + " blocks of " + std::to_string(b));
+        const HostMatrix<double> whole = of_full_blocks(nodes, b);
+        const OwnedMat a = assemble(whole, parts, MATBAIJ, b);
         expect_products(product_with(a.get()).get(), whole, parts);
       }
 }
@@ -217,7 +229,7 @@ TEST(PetscProduct, WhatItCannotMultiplyIsRefused) {
   };
   const HostMatrix<double> whole = problem("poisson2d:4");
   const OwnedMat symmetric = assemble(whole, equal_parts(16), MATSBAIJ);
-  EXPECT_THAT(refusal(symmetric.get()), HasSubstr("prekond takes aij"));
+  EXPECT_THAT(refusal(symmetric.get()), HasSubstr("prekond takes aij and baij"));
   OwnedMat wide;
   check(MatCreateAIJ(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, 4, 5, 1, nullptr, 1, nullptr,
                      wide.receive()));

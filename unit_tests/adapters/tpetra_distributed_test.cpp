@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "testing/all_reduces.hpp"
+#include "testing/block_matrices.hpp"
 #include "testing/distributed_cases.hpp"
 #include "testing/engine_cases.hpp"
 #include "testing/messages.hpp"
@@ -43,6 +44,38 @@ TEST(TpetraDistributed, KeepsThePromises) {
       }
     }
   }
+}
+
+// By blocks where own columns come first on all ranks: each node of the shift has no entry of its own.
+TEST(TpetraDistributed, BlocksKeepThePromises) {
+  for (const HostMatrix<double>& nodes :
+       {irregular_matrix(53), shift_matrix(29), problem("poisson2d:5"), half_coupled(24)}) {
+    const HostMatrix<double> whole = of_full_blocks(nodes, 3);
+    for (const auto& [name, mesh] : all_maps(nodes.num_rows)) {
+      SCOPED_TRACE(name + ", " + std::to_string(nodes.num_rows) + " nodes");
+      const auto matrix = block_matrix(whole, mesh);
+      const auto own = own_rows(*points_of(*mesh));
+      const DistributedCrsMatrix a(TpetraSpace(), matrix);
+      const bool is_first =
+          on_all_ranks(tpetra::impl::begins_with(*matrix->getColMap(), *matrix->getRowMap()));
+      EXPECT_EQ(a.block_size(), is_first ? 3 : 1);
+      if (is_first) {
+        expect_blocks_of_ranks<TpetraSpace>(a, whole, 3);
+        EXPECT_EQ(a.own_blocks().values.data(), matrix->getValuesDevice().data());
+        EXPECT_EQ(a.rows().copied(), "");
+      }
+      expect_distributed<TpetraSpace>(a, a.rows().view(), whole, own, my_rank());
+      expect_transposed<TpetraSpace>(a, whole, own, my_rank());
+    }
+  }
+}
+
+TEST(TpetraDistributed, ProductsByBlocksOverlap) {
+  if (num_ranks() == 1) GTEST_SKIP() << "one rank sends no messages";
+  const auto matrix = block_matrix(problem("elasticity3d:4"), contiguous_map(64));
+  const DistributedCrsMatrix a(TpetraSpace(), matrix);
+  ASSERT_EQ(a.block_size(), 3);
+  expect_overlap<TpetraSpace>(a);
 }
 
 TEST(TpetraDistributed, InversesHaveTheBitsOfOneRank) {

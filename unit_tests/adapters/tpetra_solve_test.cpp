@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "testing/all_reduces.hpp"
+#include "testing/block_matrices.hpp"
 #include "testing/host_matrix.hpp"
 #include "testing/reference_cg.hpp"
 #include "testing/spaces.hpp"
@@ -149,6 +150,16 @@ TEST(TpetraOperator, MatrixOperatorIsTheSequentialProduct) {
       expect_products(MatrixOperator(distribute(a, map)), a, *map);
       expect_products(MatrixOperator(distribute(a, map, descending_columns(a, map))), a, *map);
       expect_products(MatrixOperator(distribute(a, map, remote_columns_first(a, map), false)), a, *map);
+    }
+  }
+}
+
+TEST(TpetraOperator, MatrixOperatorByBlocksIsTheSequentialProduct) {
+  for (const HostMatrix<double>& nodes : {irregular_matrix(53), shift_matrix(29), problem("poisson2d:8")}) {
+    const HostMatrix<double> a = of_full_blocks(nodes, 3);
+    for (const auto& [name, mesh] : all_maps(nodes.num_rows)) {
+      SCOPED_TRACE(name + ", " + std::to_string(nodes.num_rows) + " nodes");
+      expect_products(MatrixOperator(block_matrix(a, mesh)), a, *points_of(*mesh));
     }
   }
 }

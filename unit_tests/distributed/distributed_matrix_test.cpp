@@ -12,8 +12,10 @@
 #include <prekond/matrix/matrix_format.hpp>
 #include "distributed/row_partition.hpp"
 
+#include <numeric>
 #include <stdexcept>
 
+#include "testing/block_matrices.hpp"
 #include "testing/distributed_cases.hpp"
 #include "testing/krylov_problems.hpp"
 #include "testing/matrix_of_rank.hpp"
@@ -181,6 +183,132 @@ TYPED_TEST(DistributedMatrixTest, SplitProductsAreTheProducts) {
                 EXPECT_NEAR(columns_of(y)[v][i], columns_of(z)[v][i], 1e-12);
           }
         });
+      }
+    }
+  }
+}
+
+// ------------------------------------------------------------------------------------------------- by blocks
+
+/// The rows of blocks of b rows.
+Parts rows_of(Parts blocks, int b) {
+  for (auto& part : blocks) {
+    std::vector<std::int64_t> rows;
+    for (const std::int64_t block : part)
+      for (int p = 0; p < b; ++p) rows.push_back(block * b + p);
+    part = rows;
+  }
+  return blocks;
+}
+
+/// Of a 5 x 5 grid of nodes: 1, 2, 3 and 7 ranks, some without rows, and dealt out in turn.
+std::vector<Parts> partitions_of_nodes(int b) {
+  std::vector<Parts> all;
+  for (const Parts& parts : {equal_parts(25, 1), equal_parts(25, 2), equal_parts(25, 3), equal_parts(25, 7),
+                             consecutive_parts({0, 11, 0, 14}), cyclic_parts(25, 3)})
+    all.push_back(rows_of(parts, b));
+  return all;
+}
+
+TYPED_TEST(DistributedMatrixTest, ByBlocksRanksKeepThePromises) {
+  for (const int b : {2, 3, 5}) {
+    const HostMatrix<double> whole = of_full_blocks(problem("poisson2d:5"), b);
+    for (const Parts& parts : partitions_of_nodes(b)) {
+      for (const bool in_stream_order : {false, true}) {
+        SCOPED_TRACE(std::to_string(parts.size()) + " ranks, blocks of " + std::to_string(b));
+        run_ranks(static_cast<int>(parts.size()), [&](const Rank& rank) {
+          const MatrixOfRank<double, TypeParam> a(rank, whole, parts, in_stream_order, b);
+          expect_blocks_of_ranks<TypeParam>(a, whole, b);
+        });
+      }
+    }
+  }
+}
+
+TYPED_TEST(DistributedMatrixTest, SplitProductsByBlocksAreTheProducts) {
+  const TypeParam space;
+  for (const int b : {2, 3, 5}) {
+    const HostMatrix<double> whole = of_full_blocks(problem("poisson2d:5"), b);
+    for (const Parts& parts : partitions_of_nodes(b)) {
+      SCOPED_TRACE(std::to_string(parts.size()) + " ranks, blocks of " + std::to_string(b));
+      run_ranks(static_cast<int>(parts.size()), [&](const Rank& rank) {
+        const auto& own = parts[rank.rank];
+        const MatrixOfRank<double, TypeParam> a(rank, whole, parts);
+        const SplitOperator<double, TypeParam> split(space, a, [&](const auto& part) {
+          return make_operator<double, TypeParam>(space, part, MatrixFormat::automatic);
+        });
+        for (const std::size_t k : {1, 0, 3}) {
+          MultiVector<double, TypeParam> x_memory, y_memory, z_memory;
+          const auto x =
+              strided<TypeParam>(x_memory, own.size(), k, [&](std::size_t v) { return entries(own, v); });
+          const auto of_y = [&](std::size_t v) { return entries(own, v + 50); };
+          const auto y = strided<TypeParam>(y_memory, own.size(), k, of_y);
+          const auto z = strided<TypeParam>(z_memory, own.size(), k, of_y);
+          split.apply(space, x, y, 0.5, -2.0);
+          a.product().apply(space, x, z, 0.5, -2.0);
+          space.fence();
+          const auto found = columns_of(y), expected = columns_of(z);
+          for (std::size_t v = 0; v < k; ++v)
+            for (std::size_t i = 0; i < own.size(); ++i)
+              EXPECT_NEAR(found[v][i], expected[v][i], 1e-13 * (10 + std::abs(expected[v][i])));
+        }
+      });
+    }
+  }
+}
+
+TYPED_TEST(DistributedMatrixTest, RemotePartsAreByTheLargestFullBlocks) {
+  const TypeParam space;
+  const HostMatrix<double> pattern = clustered(40, 24, 3);
+  for (const int b : {1, 2, 3, 4, 5, 6, 7, 8}) {
+    const HostMatrix<double> full = of_full_blocks(pattern, b);
+    RemotePart<double, TypeParam> part(space, to_device<TypeParam>(full));
+    EXPECT_EQ(part.block_size(), 1);
+    part.find_blocks(space);
+    EXPECT_EQ(part.block_size(), b);
+    HostMatrix<double> gap = full;  // the last entry is missing
+    gap.col_idxs.pop_back(), gap.values.pop_back(), --gap.row_ptrs.back();
+    RemotePart<double, TypeParam> with_gap(space, to_device<TypeParam>(gap));
+    with_gap.find_blocks(space);
+    EXPECT_EQ(with_gap.block_size(), 1);
+  }
+  RemotePart<double, TypeParam> empty(
+      space, to_device<TypeParam>(HostMatrix<double>{8, 0, std::vector<std::size_t>(9, 0), {}, {}}));
+  empty.find_blocks(space);
+  EXPECT_EQ(empty.block_size(), 1);
+}
+
+// Of rows and of blocks, all columns and the last ones; rows of none, of a few and of many entries.
+TYPED_TEST(DistributedMatrixTest, ColumnsFromOneOnAreAdded) {
+  const TypeParam space;
+  const HostMatrix<double> pattern = clustered(61, 90, 5);
+  for (const int b : {1, 2, 3, 5, 11}) {
+    const HostMatrix<double> full = of_full_blocks(pattern, b);
+    const auto n = static_cast<std::size_t>(full.num_rows);
+    for (const BlockOrder order : both_orders) {
+      const auto blocks = to_bcsr<double, TypeParam>(space, to_device<TypeParam>(full), b, order);
+      for (const int first : {0, 37, 90}) {
+        SCOPED_TRACE("blocks of " + std::to_string(b) + ", columns from " + std::to_string(first));
+        const RowsWithColumnsFrom<TypeParam> rows(space, impl::graph_of<TypeParam>(blocks), first);
+        std::vector<std::int64_t> of_x(full.num_cols - first * b), of_y(n);
+        std::iota(of_x.begin(), of_x.end(), 0);
+        std::iota(of_y.begin(), of_y.end(), 0);
+        MultiVector<double, TypeParam> x_memory, y_memory;
+        const auto x =
+            strided<TypeParam>(x_memory, of_x.size(), 2, [&](std::size_t v) { return entries(of_x, v); });
+        const auto y =
+            strided<TypeParam>(y_memory, n, 2, [&](std::size_t v) { return entries(of_y, v + 5); });
+        rows.template add_product<double>(space, -1.5, blocks, x, y);
+        space.fence();
+        const auto found = columns_of(y);
+        for (std::size_t v = 0; v < 2; ++v)
+          for (std::size_t i = 0; i < n; ++i) {
+            double sum = 0;
+            for (std::size_t k = full.row_ptrs[i]; k < full.row_ptrs[i + 1]; ++k)
+              if (full.col_idxs[k] >= first * b)
+                sum += full.values[k] * entry(full.col_idxs[k] - first * b, v);
+            EXPECT_NEAR(found[v][i], entry(std::int64_t(i), v + 5) - 1.5 * sum, 1e-12 * (1 + std::abs(sum)));
+          }
       }
     }
   }

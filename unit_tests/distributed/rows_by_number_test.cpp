@@ -107,6 +107,49 @@ TEST(RowsByNumber, OfTwoPartsAreJoined) {
   }
 }
 
+/// Value e of an entry v is v + 1000 e.
+HostMatrix<double> several_values(HostMatrix<double> a, int size) {
+  std::vector<double> values;
+  for (const double value : a.values)
+    for (int e = 0; e < size; ++e) values.push_back(value + 1000 * e);
+  a.values = values;
+  return a;
+}
+
+TEST(RowsByNumber, EntriesMayHaveSeveralValues) {
+  const Space space;
+  const std::int64_t n = 301;
+  const HostMatrix<double> a = with_gaps(n, 1), b = with_gaps(n, 2);
+  const auto of_a = scattered(n, 0), of_b = scattered(n, 1);
+  std::vector<int> list, slots;
+  for (int i = 0; i < n; ++i) list.push_back((i * 5 + 2) % 301), slots.push_back((i * 10 + 3) % 301);
+  RowsByNumber expected(n), reordered(n);
+  add_rows(expected, a, of_a, list);
+  add_rows(expected, b, of_b, list);
+  for (std::size_t r = 0; r < reordered.size(); ++r) reordered[r] = expected[slots[r]];
+  for (const int size : {1, 4, 9}) {
+    const auto a_rows = to_device<Space>(several_values(a, size)),
+               b_rows = to_device<Space>(several_values(b, size));
+    const auto rows =
+        rows_by_number<double, Space>(space, to_device<Space>(list), {a_rows, to_device<Space>(of_a), size},
+                                      {b_rows, to_device<Space>(of_b), size});
+    const auto in_slots = reordered_rows<double, Space>(space, rows, to_device<Space>(slots));
+    for (const auto& [found, of_one] : {std::pair(rows, expected), std::pair(in_slots, reordered)}) {
+      ASSERT_EQ(found.entry_size, size);
+      const auto row_ptrs = to_vector(found.row_ptrs);
+      const auto col_idxs = to_vector(found.col_idxs);
+      const auto values = to_vector(found.values);
+      ASSERT_EQ(values.size(), col_idxs.size() * size);
+      for (std::size_t r = 0; r < of_one.size(); ++r) {
+        ASSERT_EQ(row_ptrs[r + 1] - row_ptrs[r], of_one[r].size());
+        for (std::size_t k = row_ptrs[r]; k < row_ptrs[r + 1]; ++k)
+          for (int e = 0; e < size; ++e)
+            EXPECT_EQ(values[k * size + e], of_one[r].at(col_idxs[k]) + 1000 * e);
+      }
+    }
+  }
+}
+
 TEST(RowsByNumber, ColumnNumbersAreThoseOfOwnRowsThenOfOthers) {
   const Space space;
   const std::vector<std::int64_t> others{7, std::int64_t(1) << 41, 3};

@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "testing/across_ranks.hpp"
+#include "testing/block_matrices.hpp"
 #include "testing/distributed_cases.hpp"
 #include "testing/inverses_of_ranks.hpp"
 #include "testing/krylov_problems.hpp"
@@ -510,6 +511,156 @@ TYPED_TEST(DistributedPreconditionerTest, AnyMethodMayBeTheLocalOne) {
     });
   }
   EXPECT_GT(compared, 15);
+}
+
+/// Counts the exchanges of block rows; of rows there are none.
+template <class Space>
+class BlocksThatCount : public MatrixOfRank<double, Space> {
+ public:
+  BlocksThatCount(const Rank& rank, const HostMatrix<double>& whole, const Parts& parts, int b)
+      : MatrixOfRank<double, Space>(rank, whole, parts, false, b) {}
+  RemoteRows<double, Space> remote_blocks(const Space& space,
+                                          VectorView<const std::int64_t, Space> global) const override {
+    ++m_exchanges;
+    return MatrixOfRank<double, Space>::remote_blocks(space, global);
+  }
+  RemoteRows<double, Space> remote_rows(const Space& space,
+                                        VectorView<const std::int64_t, Space> global) const override {
+    ADD_FAILURE() << "rows are fetched";
+    return MatrixOfRank<double, Space>::remote_rows(space, global);
+  }
+  CsrView<double, Space> own_rows() const override {
+    ADD_FAILURE() << "own rows are asked for";
+    return MatrixOfRank<double, Space>::own_rows();
+  }
+  int exchanges() const { return std::exchange(m_exchanges, 0); }  ///< since the last call
+
+ private:
+  mutable int m_exchanges = 0;
+};
+
+/// 3 x 3 blocks on a 6 x 6 grid of nodes, and parts of whole nodes.
+HostMatrix<double> blocks_of_three() {
+  return of_full_blocks(problem("poisson2d:6"), 3);
+}
+std::vector<Parts> parts_of_nodes() {
+  std::vector<Parts> all{consecutive_parts({108}), consecutive_parts({54, 54}),
+                         consecutive_parts({33, 0, 75}), consecutive_parts({15, 15, 15, 15, 15, 15, 18})};
+  Parts cyclic(3);
+  for (std::int64_t row = 0; row < 108; ++row) cyclic[row / 3 % 3].push_back(row);
+  all.push_back(cyclic);
+  return all;
+}
+
+TYPED_TEST(DistributedPreconditionerTest, MethodsByBlocksAreThoseOfRows) {
+  const TypeParam space;
+  const HostMatrix<double> whole = blocks_of_three();
+  const OptionMap blocks{{"block_size", "3"}};
+  const OptionMap inexact{{"block_size", "3"}, {"solve.method", "jacobi"}, {"solve.sweeps", "2"}};
+  for (const int levels : {0, 1, 2})
+    for (const Setup& setup : {Setup{"block_ilu0", blocks, levels}, Setup{"block_ilu0", inexact, levels},
+                               Setup{"multicolor_block_gs", blocks, levels}, Setup{"ilu0", {}, levels}}) {
+      for (const Parts& parts : parts_of_nodes()) {
+        SCOPED_TRACE(to_text(setup) + ", " + std::to_string(levels) + " levels, " +
+                     std::to_string(parts.size()) + " ranks");
+        run_ranks(static_cast<int>(parts.size()), [&](const Rank& rank) {
+          const auto& own = parts[rank.rank];
+          const MatrixOfRank<double, TypeParam> rows(rank, whole, parts);
+          const BlocksThatCount<TypeParam> by_blocks(rank, whole, parts, 3);
+          const auto m = across<TypeParam>(setup), of_rows = across<TypeParam>(setup);
+          of_rows->numeric(space, rows);
+          for (int phase = 0; phase < 2; ++phase) {
+            m->numeric(space, by_blocks);
+            EXPECT_EQ(m->report().nnz, of_rows->report().nnz);
+            EXPECT_EQ(m->report().foreign_columns, of_rows->report().foreign_columns);
+            EXPECT_EQ(m->report().foreign_entries, of_rows->report().foreign_entries);
+            const MultiVector<double, TypeParam> x("x", own.size(), 2), y("y", own.size(), 2),
+                z("z", own.size(), 2);
+            for (std::size_t v = 0; v < 2; ++v)
+              Kokkos::deep_copy(column(x, v), to_device<TypeParam>(entries(own, 3 * v)));
+            m->apply(space, x, y, *m->make_workspace(space, 2));
+            of_rows->apply(space, x, z, *of_rows->make_workspace(space, 2));
+            space.fence();
+            const auto found = columns_of(y), expected = columns_of(z);
+            for (std::size_t v = 0; v < 2; ++v)
+              for (std::size_t i = 0; i < own.size(); ++i)
+                EXPECT_NEAR(found[v][i], expected[v][i], 1e-13 * (1 + std::abs(expected[v][i])));
+          }
+        });
+      }
+    }
+}
+
+TYPED_TEST(DistributedPreconditionerTest, BlocksAreFetchedOnceAndNewValuesSeen) {
+  const TypeParam space;
+  const HostMatrix<double> whole = blocks_of_three();
+  HostMatrix<double> changed = whole;  // entry (2, 1) of the block of node 10, which is no one's neighbour
+  for (std::size_t k = whole.row_ptrs[32]; k < whole.row_ptrs[33]; ++k)
+    if (whole.col_idxs[k] == 31) changed.values[k] = 0.75;
+  const Parts parts = consecutive_parts({33, 0, 75});
+  const Setup setup{"block_ilu0", {}, 2};
+  run_ranks(3, [&](const Rank& rank) {
+    const auto& own = parts[rank.rank];
+    const BlocksThatCount<TypeParam> a(rank, whole, parts, 3), b(rank, changed, parts, 3);
+    const auto m = across<TypeParam>(setup), fresh = across<TypeParam>(setup);
+    m->symbolic(space, a);
+    EXPECT_EQ(a.exchanges(), 2);
+    m->numeric(space, a);
+    EXPECT_EQ(a.exchanges(), 0);
+    m->symbolic(space, a);
+    m->numeric(space, b);
+    EXPECT_EQ(b.exchanges(), 1);
+    fresh->numeric(space, b);
+    const MultiVector<double, TypeParam> x("x", own.size(), 1), y("y", own.size(), 1), z("z", own.size(), 1);
+    Kokkos::deep_copy(column(x, 0), to_device<TypeParam>(entries(own, 1)));
+    m->apply(space, x, y, *m->make_workspace(space, 1));
+    fresh->apply(space, x, z, *fresh->make_workspace(space, 1));
+    space.fence();
+    EXPECT_EQ(columns_of(y), columns_of(z));
+  });
+}
+
+TYPED_TEST(DistributedPreconditionerTest, ABlockThatBreaksDownIsCountedWithItsRow) {
+  const TypeParam space;
+  HostMatrix<double> whole = blocks_of_three();  // node 20 has a diagonal block of zeros
+  for (std::int64_t row = 60; row < 63; ++row)
+    for (std::size_t k = whole.row_ptrs[row]; k < whole.row_ptrs[row + 1]; ++k)
+      if (whole.col_idxs[k] / 3 == 20) whole.values[k] = 0;
+  const Parts parts = consecutive_parts({33, 0, 75});
+  for (const int levels : {0, 2})
+    run_ranks(3, [&](const Rank& rank) {
+      const Setup setup{"block_ilu0", {{"block_size", "3"}, {"shift", "0"}}, levels};
+      const MatrixOfRank<double, TypeParam> rows(rank, whole, parts), blocks(rank, whole, parts, false, 3);
+      const auto m = across<TypeParam>(setup), of_rows = across<TypeParam>(setup);
+      of_rows->numeric(space, rows);
+      m->numeric(space, blocks);
+      EXPECT_EQ(m->report().breakdowns.count, of_rows->report().breakdowns.count);
+      EXPECT_EQ(m->report().breakdowns.first_row, of_rows->report().breakdowns.first_row);
+      EXPECT_EQ(m->report().breakdowns.first_row, rank.rank == 2 ? 27 : -1);
+    });
+}
+
+TYPED_TEST(DistributedPreconditionerTest, ScaledBlocksAreScaledRows) {
+  const HostMatrix<double> whole = blocks_of_three();
+  const Parts parts = consecutive_parts({33, 0, 75});
+  const Setup setup{"block_ilu0", {{"block_size", "3"}}, 1};
+  const TypeParam space;
+  run_ranks(3, [&](const Rank& rank) {
+    const auto& own = parts[rank.rank];
+    std::vector<std::vector<std::vector<double>>> found;
+    for (const int b : {1, 3}) {
+      const MatrixOfRank<double, TypeParam> a(rank, whole, parts, false, b);
+      const auto m = across<TypeParam>(setup);
+      m->set_scaling({ScalingKind::diagonal});
+      m->numeric(space, a);
+      const MultiVector<double, TypeParam> x("x", own.size(), 1), y("y", own.size(), 1);
+      Kokkos::deep_copy(column(x, 0), to_device<TypeParam>(entries(own, 1)));
+      m->apply(space, x, y, *m->make_workspace(space, 1));
+      space.fence();
+      found.push_back(columns_of(y));
+    }
+    EXPECT_EQ(found[0], found[1]);
+  });
 }
 
 TYPED_TEST(DistributedPreconditionerTest, ARefusedRowIsThatOfTheWhole) {

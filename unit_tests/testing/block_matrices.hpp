@@ -42,6 +42,24 @@ inline HostMatrix<double> clustered(std::int64_t rows, std::int64_t cols, unsign
   return a;
 }
 
+/// A full b x b block for each entry of `a`, with other values in each, none of them 0.
+inline HostMatrix<double> of_full_blocks(const HostMatrix<double>& a, int b) {
+  HostMatrix<double> blocks;
+  blocks.num_rows = a.num_rows * b;
+  blocks.num_cols = a.num_cols * b;
+  for (std::int64_t row = 0; row < blocks.num_rows; ++row) {
+    const std::int64_t i = row / b, p = row % b;
+    for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k)
+      for (int q = 0; q < b; ++q) {
+        blocks.col_idxs.push_back(a.col_idxs[k] * b + q);
+        blocks.values.push_back(p == q ? a.values[k] * (1 + 0.1 * double(p))
+                                       : 0.05 * double((row * 7 + a.col_idxs[k] * 3 + q * 5) % 11 + 1) / b);
+      }
+    blocks.row_ptrs.push_back(blocks.nnz());
+  }
+  return blocks;
+}
+
 inline std::size_t blocks_of(const HostMatrix<double>& a, int b) {
   std::set<std::pair<std::int64_t, int>> blocks;
   for (std::int64_t i = 0; i < a.num_rows; ++i)

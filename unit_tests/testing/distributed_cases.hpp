@@ -95,6 +95,44 @@ void expect_numbers(const DistributedMatrix<double, Space>& a, const CsrView<dou
     EXPECT_TRUE(used.contains(static_cast<int>(c))) << "column " << c << " has no entry";
 }
 
+/// A matrix by blocks: own blocks are the own rows, and those of other ranks have their entries.
+template <class Space>
+void expect_blocks_of_ranks(const DistributedMatrix<double, Space>& a, const HostMatrix<double>& whole,
+                            int b) {
+  const Space space;
+  ASSERT_EQ(a.block_size(), b);
+  const BcsrView<double, Space> own = a.own_blocks();
+  ASSERT_EQ(own.block_size, b);
+  const auto expanded = expand_blocks<double, Space>(space, own);
+  const CsrView<double, Space> rows = a.own_rows();
+  EXPECT_EQ(to_vector(expanded.row_ptrs), to_vector(rows.row_ptrs));
+  EXPECT_EQ(to_vector(expanded.col_idxs), to_vector(rows.col_idxs));
+  EXPECT_EQ(to_vector(expanded.values), to_vector(rows.values));
+
+  const auto columns = to_vector(a.global_numbers(space));
+  std::vector<std::int64_t> wanted;  // the last first
+  for (std::int64_t c = a.num_cols() - b; c >= a.num_rows(); c -= b) wanted.push_back(columns[c] / b);
+  const auto remote = a.remote_blocks(space, to_device<Space>(wanted));
+  ASSERT_EQ(remote.num_rows, static_cast<std::int64_t>(wanted.size()));
+  ASSERT_EQ(remote.entry_size, b * b);
+  const auto row_ptrs = to_vector(remote.row_ptrs);
+  const auto cols = to_vector(remote.col_idxs);
+  const auto values = to_vector(remote.values);
+  ASSERT_EQ(values.size(), cols.size() * b * b);
+  for (std::size_t r = 0; r < wanted.size(); ++r) {
+    EXPECT_EQ((row_ptrs[r + 1] - row_ptrs[r]) * b,
+              whole.row_ptrs[wanted[r] * b + 1] - whole.row_ptrs[wanted[r] * b]);
+    for (std::size_t k = row_ptrs[r]; k < row_ptrs[r + 1]; ++k) {
+      EXPECT_TRUE(k == row_ptrs[r] || cols[k - 1] < cols[k]) << "columns do not ascend";
+      for (int p = 0; p < b; ++p)
+        for (int q = 0; q < b; ++q)
+          EXPECT_EQ(values[k * b * b + (own.order == BlockOrder::by_rows ? p * b + q : p + q * b)],
+                    whole(wanted[r] * b + p, cols[k] * b + q))
+              << "block (" << wanted[r] << ", " << cols[k] << "), entry (" << p << ", " << q << ")";
+    }
+  }
+}
+
 /// `import` brings the entries of `remote`.
 template <class Space>
 void expect_import(const VectorImport<double, Space>& import, const std::vector<std::int64_t>& own,

@@ -74,6 +74,19 @@ inline std::unique_ptr<Local> reference(const std::string& name, const HostMatri
   return m;
 }
 
+/// The same of a matrix by blocks.
+inline std::unique_ptr<Local> reference_by_blocks(const std::string& name, const HostMatrix<double>& a,
+                                                  const TpetraMap& map, int block_size,
+                                                  const OptionMap& options = {}) {
+  auto m = create_preconditioner<double, Space>(name, options);
+  const auto own = to_device<Space>(local_reference(a, map).own);
+  const auto blocks = to_bcsr<double, Space>(Space(), own, block_size, BlockOrder::by_rows);
+  const MatrixSource<double, Space> source(Space(), blocks);
+  m->symbolic(Space(), source);
+  m->numeric(Space(), source);
+  return m;
+}
+
 /// Known to all ranks.
 inline Columns random_columns(std::int64_t n, int k, unsigned seed) {
   Columns x;

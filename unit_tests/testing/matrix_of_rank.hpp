@@ -209,9 +209,10 @@ class ReducerOfRank : public Reducer<Scalar, Space> {
 template <class Scalar, class Space>
 class MatrixOfRank : public DistributedMatrix<Scalar, Space> {
  public:
-  /// `in_stream_order`: the messages are so, see StreamMessages.
+  /// `in_stream_order`: the messages are so, see StreamMessages. `block_size`: the matrix is one by blocks,
+  /// of which ranks have whole ones.
   MatrixOfRank(const Rank& rank, const HostMatrix<Scalar>& whole, const Parts& parts,
-               bool in_stream_order = false)
+               bool in_stream_order = false, int block_size = 1)
       : m_rank(rank),
         m_in_stream_order(in_stream_order),
         m_whole(whole),
@@ -220,7 +221,10 @@ class MatrixOfRank : public DistributedMatrix<Scalar, Space> {
         m_import(impl::import_of_rank<Scalar, Space>(
             rank, parts, {m_columns.begin() + num_rows(), m_columns.end()}, in_stream_order)),
         m_product(m_rows, *m_import, {whole.num_rows, 0, to_device<Space>(own())}),
-        m_reducer(rank) {}
+        m_reducer(rank) {
+    m_blocks.block_size = block_size;
+    if (block_size > 1) m_blocks = to_bcsr<Scalar, Space>(Space(), m_rows, block_size);
+  }
   MatrixOfRank(const MatrixOfRank&) = delete;
 
   CsrView<Scalar, Space> rows() const { return m_rows; }
@@ -236,6 +240,8 @@ class MatrixOfRank : public DistributedMatrix<Scalar, Space> {
   const Reducer<Scalar, Space>& reducer() const override { return m_reducer; }
   const VectorImport<Scalar, Space>& column_import() const override { return *m_import; }
   CsrView<Scalar, Space> own_rows() const override { return m_rows; }
+  int block_size() const override { return m_blocks.block_size; }
+  BcsrView<Scalar, Space> own_blocks() const override { return m_blocks; }
 
   std::unique_ptr<const VectorImport<Scalar, Space>> make_import(
       const Space& space, VectorView<const std::int64_t, Space> global) const override {
@@ -254,6 +260,21 @@ class MatrixOfRank : public DistributedMatrix<Scalar, Space> {
         [rank = m_rank, in_stream_order = m_in_stream_order]<class T>(T, const Neighbours& neighbours) {
           return impl::messages_of_rank<T, Space>(rank, neighbours, in_stream_order);
         });
+  }
+  RemoteRows<Scalar, Space> remote_blocks(const Space& space,
+                                          VectorView<const std::int64_t, Space> global) const override {
+    space.fence();
+    const int b = block_size();
+    Parts parts = m_parts;
+    for (auto& part : parts) part = blocks_of(part);
+    const CsrView<Scalar, Space> rows(m_blocks.num_block_rows, m_blocks.num_block_cols, m_blocks.row_ptrs,
+                                      m_blocks.col_idxs, m_blocks.values);
+    return planned_row_exchange<Scalar, Space>(impl::plan_of_rank(m_rank, parts, to_vector(global)),
+                                               [&]<class T>(T, const Neighbours& neighbours) {
+                                                 return impl::messages_of_rank<T, Space>(m_rank, neighbours,
+                                                                                         m_in_stream_order);
+                                               })
+        ->fetch(space, {rows, to_device<Space>(blocks_of(m_columns)), b * b});
   }
   void together(const std::function<void()>& work) const override {
     std::string error;
@@ -315,6 +336,12 @@ class MatrixOfRank : public DistributedMatrix<Scalar, Space> {
  private:
   const std::vector<std::int64_t>& own() const { return m_parts[m_rank.rank]; }
 
+  std::vector<std::int64_t> blocks_of(const std::vector<std::int64_t>& rows) const {
+    std::vector<std::int64_t> blocks;
+    for (std::size_t i = 0; i < rows.size(); i += block_size()) blocks.push_back(rows[i] / block_size());
+    return blocks;
+  }
+
   CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> local_rows() {
     std::map<std::int64_t, int> local;
     m_columns = own();
@@ -365,6 +392,7 @@ class MatrixOfRank : public DistributedMatrix<Scalar, Space> {
   Parts m_parts;
   std::vector<std::int64_t> m_columns;
   CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> m_rows;
+  BcsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> m_blocks;
   std::unique_ptr<BufferedImport<Scalar, Space>> m_import;
   impl::ProductOfRank<Scalar, Space> m_product;
   impl::ReducerOfRank<Scalar, Space> m_reducer;

@@ -87,6 +87,13 @@ inline NamedParts unequal_parts(std::int64_t n) {
 inline std::vector<NamedParts> all_parts(std::int64_t n) {
   return {equal_parts(n), unequal_parts(n), parts_of_one(n, 0), parts_of_one(n, num_ranks() - 1)};
 }
+/// The rows of whole blocks of b rows.
+inline std::vector<NamedParts> parts_of_blocks(std::int64_t num_blocks, int b) {
+  std::vector<NamedParts> all = all_parts(num_blocks);
+  for (NamedParts& parts : all)
+    for (std::int64_t& size : parts.sizes) size *= b;
+  return all;
+}
 
 /// All entries of this rank's rows; then the matrix is assembled.
 inline void set_values(Mat a, const HostMatrix<double>& whole, const NamedParts& parts) {
@@ -98,13 +105,14 @@ inline void set_values(Mat a, const HostMatrix<double>& whole, const NamedParts&
 }
 
 /// The matrix by MatSetValues, assembled.
-inline OwnedMat assemble(const HostMatrix<double>& whole, const NamedParts& parts,
-                         MatType type = aij_type()) {
+inline OwnedMat assemble(const HostMatrix<double>& whole, const NamedParts& parts, MatType type = aij_type(),
+                         int block_size = 1) {
   OwnedMat a;
   check(MatCreate(PETSC_COMM_WORLD, a.receive()));
   const auto n = static_cast<PetscInt>(parts.mine());
   check(MatSetSizes(a.get(), n, n, whole.num_rows, whole.num_cols));
   check(MatSetType(a.get(), type));
+  if (block_size > 1) check(MatSetBlockSize(a.get(), block_size));
   check(MatSetUp(a.get()));
   if (std::string(type) == MATSBAIJ) check(MatSetOption(a.get(), MAT_IGNORE_LOWER_TRIANGULAR, PETSC_TRUE));
   set_values(a.get(), whole, parts);

@@ -48,9 +48,9 @@ struct AdapterOptions : DistributedOptions {
 /// rank would find, and with a number above 0 other methods are restricted additive Schwarz, see
 /// DistributedPreconditioner: `apply` is collective then. `initialize` looks at the pattern, `compute` at the
 /// values; both are collective, and where a rank fails all throw. A CrsMatrix with Tpetra's own column map is
-/// not copied; anything else is, and the report says so. After a change of A's values `apply` goes on with
-/// the old ones until `compute` is called again. `reuse`, where an algorithm has it, is `none` here by
-/// default: every `compute` is a fresh one.
+/// not copied, nor are the blocks of a BlockCrsMatrix; anything else is, and the report says so. After a
+/// change of A's values `apply` goes on with the old ones until `compute` is called again. `reuse`, where an
+/// algorithm has it, is `none` here by default: every `compute` is a fresh one.
 ///
 /// `apply` is not collective by default, and allocates nothing once it was called with as many vectors since
 /// the last `compute` (where they do not lie at one stride, Tpetra allocates two flags a vector for its
@@ -155,8 +155,8 @@ class Preconditioner
     auto fresh = m_configurator->build();
     on_all_ranks([&] {
       const local_matrix_type local(m_space, *a);
-      const near_null_space_type near = m_vectors.of(m_space, local.view().num_rows);
-      fresh->symbolic(m_space, near.source(local.view()));
+      const near_null_space_type near = m_vectors.of(m_space, local_rows(*a));
+      fresh->symbolic(m_space, with_knowledge(local.source(), near));
       m_report.foreign_columns = local.foreign_columns();
       m_report.foreign_entries = local.foreign_entries(m_space);
     });
@@ -234,7 +234,6 @@ class Preconditioner
   Report global_report() const {
     const row_matrix_type& a = matrix("global_report");
     const auto row = static_cast<local_ordinal_type>(m_report.breakdowns.first_row);
-    // The row map of a BlockCrsMatrix counts blocks, the range map rows; elsewhere they are the same.
     const std::int64_t global =
         row >= 0 ? static_cast<std::int64_t>(a.getRangeMap()->getGlobalElement(row)) : -1;
     return tpetra::merged_report(*a.getComm(), m_report, global);
@@ -307,19 +306,19 @@ class Preconditioner
 
   /// Collective. For one phase: while it lives the matrix's values are on the device.
   std::unique_ptr<distributed_type> distributed(const row_matrix_type& a) const {
-    const auto& crs = dynamic_cast<const crs_matrix_type&>(a);
-    return std::make_unique<distributed_type>(m_space, Teuchos::rcpFromRef(crs));
+    return std::make_unique<distributed_type>(m_space, Teuchos::rcpFromRef(a));
   }
 
   /// Collective. \returns false where each rank is to act on its own
   bool initialize_across(const row_matrix_type& a) {
-    const bool is_crs = dynamic_cast<const crs_matrix_type*>(&a) != nullptr;
-    if (!is_crs || a.getComm()->getSize() == 1 || m_adapter_options.rank_overlap == 0) return false;
+    const bool is_taken = dynamic_cast<const crs_matrix_type*>(&a) != nullptr ||
+                          dynamic_cast<const typename local_matrix_type::block_matrix_type*>(&a) != nullptr;
+    if (!is_taken || a.getComm()->getSize() == 1 || m_adapter_options.rank_overlap == 0) return false;
     const Kokkos::Timer timer;
     auto across = std::make_unique<across_type>(*m_configurator, m_adapter_options);
     if (!across->is_over_ranks()) return false;
     near_null_space_type near;
-    on_all_ranks([&] { near = m_vectors.of(m_space, static_cast<std::int64_t>(a.getLocalNumRows())); });
+    on_all_ranks([&] { near = m_vectors.of(m_space, local_rows(a)); });
     across->set_near_null_space(near);
     across->symbolic(m_space, *distributed(a));
     m_across = std::move(across);
@@ -329,17 +328,23 @@ class Preconditioner
     return true;
   }
 
-  void check_own_rows(const CsrView<scalar_type, space_type>& rows) const {
+  /// The row map of a BlockCrsMatrix counts blocks, the range map rows; elsewhere they are the same.
+  static std::int64_t local_rows(const row_matrix_type& a) {
+    return static_cast<std::int64_t>(a.getRangeMap()->getLocalNumElements());
+  }
+
+  template <class Rows>
+  void check_own_rows(const Rows& rows) const {
     if (m_configurator->properties().needs_spd && m_adapter_options.check_input)
-      check_local_spd_input<scalar_type, space_type>(m_space, rows);
+      check_local_spd_input<scalar_type, space_type>(m_space, rows());
   }
 
   void compute_across(const row_matrix_type& a) {
     const auto matrix = distributed(a);
     near_null_space_type near;
     on_all_ranks([&] {
-      check_own_rows(matrix->own_rows());
-      near = m_vectors.of(m_space, matrix->own_rows().num_rows);
+      check_own_rows([&] { return matrix->own_rows(); });
+      near = m_vectors.of(m_space, local_rows(a));
     });
     m_across->set_near_null_space(near);
     m_across->numeric(m_space, *matrix);
@@ -351,9 +356,9 @@ class Preconditioner
     std::string copied;
     on_all_ranks([&] {
       const local_matrix_type local(m_space, a);
-      check_own_rows(local.view());
-      const near_null_space_type near = m_vectors.of(m_space, local.view().num_rows);
-      m_preconditioner->numeric(m_space, near.source(local.view()));
+      check_own_rows([&] { return local.view(); });
+      const near_null_space_type near = m_vectors.of(m_space, local_rows(a));
+      m_preconditioner->numeric(m_space, with_knowledge(local.source(), near));
       copied = local.copied();
     });
     finish_report(copied);

@@ -8,10 +8,12 @@
 #include <prekond/adapters/impl/renumbered_copy.hpp>
 #include <prekond/core/reducer.hpp>
 #include <prekond/distributed/impl/message_memory.hpp>
+#include <prekond/matrix/matrix_source.hpp>
 #include <prekond/matrix/sort_rows.hpp>
 #include <prekond/matrix/validate.hpp>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 
 namespace prekond::petsc {
@@ -25,12 +27,16 @@ namespace prekond::petsc {
 /// copied into one, on the device. The memory is that of MatSeqAIJGetCSRAndMemType; a matrix that PETSc has
 /// on the host is copied to a device. Rows that are not sorted are copied and sorted. Keeps the matrix; a
 /// copy has the values of the time when it was made.
+///
+/// A BAIJ matrix is taken likewise, by its blocks, which PETSc has on the host and sorted; its single rows
+/// are made when they are asked for first.
 template <class Space>
 class LocalMatrix {
  public:
   using view_type = CsrView<PetscScalar, Space>;
 
-  /// \throws InputError for a matrix that is no AIJ, is not assembled, or has a column twice in a row
+  /// \throws InputError for a matrix that is no AIJ and no BAIJ, is not assembled, or has a column twice in a
+  /// row; for rows of blocks that are not sorted
   LocalMatrix(const Space& space, Mat a) {
     const impl::AijParts parts = impl::parts_of(a);
     m_own = impl::AijRows<Space>(space, parts.own);
@@ -40,24 +46,41 @@ class LocalMatrix {
       m_others = impl::AijRows<Space>(space, parts.others);
       merge(space);
     }
-    if (!rows_ascend<PetscScalar, Space>(space, m_view)) sort(space);
+    const bool is_sorted = rows_ascend<PetscScalar, Space>(space, m_view);
+    if (block_size() > 1) {
+      if (!is_sorted) throw InputError("the blocks of a row do not ascend in the matrix, which is a baij");
+      m_blocks.emplace(space, blocks());
+    } else if (!is_sorted) {
+      sort(space);
+    }
   }
 
-  const view_type& view() const { return m_view; }
+  const view_type& view() const { return m_blocks ? m_blocks->csr() : m_view; }
+  int block_size() const { return m_own.block_size(); }
+  BcsrView<PetscScalar, Space> blocks() const {
+    return prekond::impl::as_blocks<PetscScalar, Space>(m_view, block_size(), BlockOrder::by_columns);
+  }
+  /// The same for a setup: by blocks, where they are.
+  MatrixSource<PetscScalar, Space> source() const {
+    return m_blocks ? *m_blocks : MatrixSource<PetscScalar, Space>(m_view);
+  }
+  std::int64_t num_rows() const { return m_view.num_rows * block_size(); }
+  std::int64_t num_cols() const { return m_view.num_cols * block_size(); }
 
   /// Why the matrix, or a part of it, was copied; empty where it was not.
   const std::string& copied() const { return m_copied; }
 
-  std::int64_t foreign_columns() const { return m_view.num_cols - m_view.num_rows; }
+  std::int64_t foreign_columns() const { return num_cols() - num_rows(); }
   /// Entries in columns of other ranks.
-  std::int64_t foreign_entries() const { return m_others.nnz(); }
+  std::int64_t foreign_entries() const { return m_others.num_values(); }
 
  private:
   using copy_type = CsrMatrix<PetscScalar, int, std::size_t, typename Space::memory_space>;
 
   void merge(const Space& space) {
     if (m_others.num_cols() == 0) return;
-    m_copy = prekond::impl::merged_rows<PetscScalar, Space>(space, m_view, m_others.view(space));
+    m_copy = prekond::impl::merged_rows<PetscScalar, Space>(space, m_view, m_others.view(space),
+                                                            block_size() * block_size());
     m_view = m_copy;
     add_reason("the matrix was copied: PETSc keeps entries in columns of other ranks as a matrix of its own");
   }
@@ -85,7 +108,8 @@ class LocalMatrix {
   impl::AijRows<Space> m_own;
   impl::AijRows<Space> m_others;
   copy_type m_copy;
-  view_type m_view;
+  view_type m_view;  ///< of blocks, b^2 values an entry
+  std::optional<MatrixSource<PetscScalar, Space>> m_blocks;
   std::string m_copied;
 };
 

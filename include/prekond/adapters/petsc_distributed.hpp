@@ -44,15 +44,15 @@ class AijProduct : public Operator<PetscScalar, Space> {
     return {m_num_global_rows, m_first, {}};
   }
 
-  /// The rank's rows in its own columns and in those of others, as PETSc has them now.
+  /// The rank's rows, or block rows, in its own columns and in those of others, as PETSc has them now.
   NumberedRows<PetscScalar, Space> own(const Space& space,
                                        const VectorView<const std::int64_t, Space>& numbers) const {
-    return {m_own.view(space), numbers};
+    return {m_own.view(space), numbers, m_own.block_size() * m_own.block_size()};
   }
   NumberedRows<PetscScalar, Space> others(const Space& space,
                                           const VectorView<const std::int64_t, Space>& numbers) const {
     if (!m_others.mat()) return {};
-    return {m_others.view(space), numbers};
+    return {m_others.view(space), numbers, m_own.block_size() * m_own.block_size()};
   }
 
   void apply(const Space& space, MultiVectorView<const PetscScalar, Space> x,
@@ -61,11 +61,11 @@ class AijProduct : public Operator<PetscScalar, Space> {
     if (y.extent(1) == 0) return;
     const auto remote = received(space, x.extent(1));
     if (m_size > 1) m_import->start(space, x);
-    spmv<PetscScalar, Space>(space, alpha, m_own.view(space), x, beta, y);
+    spmv_blocks<PetscScalar, Space>(space, alpha, m_own.blocks(space), x, beta, y);
     if (m_size == 1) return;
     m_import->finish(space, remote);
     if (m_others.nnz() > 0)
-      m_rows_with_others.template add_product<PetscScalar>(space, alpha, m_others.view(space), remote, y);
+      m_rows_with_others.template add_product<PetscScalar>(space, alpha, m_others.blocks(space), remote, y);
   }
 
  private:
@@ -99,7 +99,8 @@ inline PetscLayout layout_of(Mat a) {
   return rows;
 }
 
-/// The product with a MATSEQAIJ or MATMPIAIJ. Collective. \throws InputError on all ranks
+/// The product with a MATSEQAIJ, MATMPIAIJ, MATSEQBAIJ or MATMPIBAIJ. Collective. \throws InputError on all
+/// ranks
 template <class Space>
 std::unique_ptr<const AijProduct<Space>> make_product(const Space& space, Mat a, mpi::Transport transport) {
   PetscLayout rows = nullptr;
@@ -108,9 +109,7 @@ std::unique_ptr<const AijProduct<Space>> make_product(const Space& space, Mat a,
   mpi::together(comm_of(a), [&] {
     rows = layout_of(a);
     parts = parts_of(a);
-    PetscInt others = 0;
-    if (parts.others) check(MatGetSize(parts.others, nullptr, &others));
-    numbers.assign(parts.numbers_of_others, parts.numbers_of_others + others);
+    numbers = parts.numbers();
   });
   return std::make_unique<AijProduct<Space>>(space, comm_of(a), rows, parts, numbers, transport);
 }
@@ -118,7 +117,8 @@ std::unique_ptr<const AijProduct<Space>> make_product(const Space& space, Mat a,
 }  // namespace impl
 
 /// A MATSEQAIJ or MATMPIAIJ for setups that look at rows of other ranks; also of the types that derive from
-/// them (aijcusparse, aijkokkos, ...). Global numbers are PETSc's. Keeps the matrix. `product()` and
+/// them (aijcusparse, aijkokkos, ...), and a MATSEQBAIJ or MATMPIBAIJ by its blocks. Global numbers are
+/// PETSc's. Keeps the matrix. `product()` and
 /// `remote_rows` see its new values; `rows()` does where they were not copied (`rows().copied()`). A new
 /// pattern needs a new object.
 ///
@@ -130,7 +130,7 @@ class DistributedAijMatrix : public DistributedMatrix<PetscScalar, Space> {
  public:
   using local_type = LocalMatrix<Space>;
 
-  /// Collective. \throws InputError on all ranks for a matrix that is no AIJ, is not assembled, or whose rows
+  /// Collective. \throws InputError on all ranks for a matrix that LocalMatrix does not take, or whose rows
   /// are not distributed as its columns are, see LocalMatrix; as mpi::device_transport
   DistributedAijMatrix(const Space& space, Mat a, mpi::Transport transport = mpi::transport())
       : m_a(impl::keep(a)), m_comm(impl::comm_of(a)), m_transport(transport), m_reducer(m_comm) {
@@ -140,7 +140,7 @@ class DistributedAijMatrix : public DistributedMatrix<PetscScalar, Space> {
       m_rows.emplace(space, a);
       parts = impl::parts_of(a);
     });
-    m_numbers.assign(parts.numbers_of_others, parts.numbers_of_others + m_rows->foreign_columns());
+    m_numbers = parts.numbers();
     m_remote_numbers =
         prekond::impl::copied_to(space, std::vector<std::int64_t>(m_numbers.begin(), m_numbers.end()),
                                  "prekond::petsc::remote_numbers");
@@ -161,9 +161,11 @@ class DistributedAijMatrix : public DistributedMatrix<PetscScalar, Space> {
   const local_type& rows() const { return *m_rows; }
 
   CsrView<PetscScalar, Space> own_rows() const override { return m_rows->view(); }
+  int block_size() const override { return m_rows->block_size(); }
+  BcsrView<PetscScalar, Space> own_blocks() const override { return m_rows->blocks(); }
 
   std::int64_t num_rows() const override { return m_layout->n; }
-  std::int64_t num_cols() const override { return m_rows->view().num_cols; }
+  std::int64_t num_cols() const override { return m_rows->num_cols(); }
   std::int64_t num_global_rows() const override { return m_layout->N; }
 
   std::int64_t global_number(std::int64_t column) const override {
@@ -187,9 +189,26 @@ class DistributedAijMatrix : public DistributedMatrix<PetscScalar, Space> {
 
   RemoteRows<PetscScalar, Space> remote_rows(const Space& space,
                                              VectorView<const std::int64_t, Space> global) const override {
-    return make_row_exchange(space, global)
-        ->fetch(space, m_product->own(space, global_numbers(space)),
-                m_product->others(space, m_remote_numbers));
+    const auto exchange = make_row_exchange(space, global);
+    if (block_size() > 1) return exchange->fetch(space, {own_rows(), global_numbers(space)});
+    return exchange->fetch(space, m_product->own(space, global_numbers(space)),
+                           m_product->others(space, m_remote_numbers));
+  }
+
+  RemoteRows<PetscScalar, Space> remote_blocks(const Space& space,
+                                               VectorView<const std::int64_t, Space> global) const override {
+    const PetscInt b = block_size();
+    impl::OwnedLayout blocks;
+    check(PetscLayoutCreateFromSizes(m_comm, m_layout->n / b, m_layout->N / b, 1, blocks.receive()));
+    std::vector<std::int64_t> numbers;
+    for (std::size_t c = 0; c < m_numbers.size(); c += b) numbers.push_back(m_numbers[c] / b);
+    const Vector<const std::int64_t, Space> remote =
+        prekond::impl::copied_to(space, numbers, "prekond::petsc::remote_blocks");
+    const auto all =
+        column_numbers<Space>(space, {m_layout->N / b, m_layout->rstart / b, {}}, num_rows() / b, remote);
+    return impl::make_row_exchange<Space>(
+               m_comm, blocks.get(), impl::checked_numbers<Space>(m_comm, blocks.get(), global), m_transport)
+        ->fetch(space, m_product->own(space, all), m_product->others(space, remote));
   }
 
   std::unique_ptr<const RowExchange<PetscScalar, Space>> make_row_exchange(

@@ -12,13 +12,14 @@
 #include <prekond/adapters/impl/tpetra_import.hpp>
 #include <prekond/adapters/impl/tpetra_received.hpp>
 #include <prekond/adapters/impl/tpetra_rows.hpp>
+#include <prekond/adapters/tpetra_blocks.hpp>
 #include <prekond/core/error.hpp>
 #include <prekond/distributed/impl/remote_part.hpp>
 #include <prekond/krylov/solver.hpp>
+#include <prekond/matrix/matrix_source.hpp>
 #include <prekond/matrix/spmv.hpp>
 
 #include <Teuchos_CommHelpers.hpp>
-#include <Tpetra_BlockCrsMatrix.hpp>
 #include <Tpetra_BlockCrsMatrix_Helpers.hpp>
 #include <Tpetra_CrsMatrix.hpp>
 #include <Tpetra_MultiVector.hpp>
@@ -30,6 +31,24 @@
 
 namespace prekond::tpetra {
 
+namespace impl {
+
+/// Collective. Can a BlockCrsMatrix be taken as it is: do all ranks' own columns come first, in rows that
+/// ascend, by blocks that products take, with numbers from 0 on?
+template <class Scalar, class LocalOrdinal, class GlobalOrdinal, class Node>
+bool can_view_blocks(const Tpetra::BlockCrsMatrix<Scalar, LocalOrdinal, GlobalOrdinal, Node>& a) {
+  using Space = typename Node::execution_space;
+  const BcsrView<Scalar, Space> blocks = to_bcsr_matrix(a);
+  const int mine = blocks.block_size > 1 && blocks.block_size <= largest_block_size &&
+                   a.getRowMap()->getIndexBase() == 0 && begins_with(*a.getColMap(), *a.getRowMap()) &&
+                   rows_ascend<Scalar, Space>(Space(), prekond::impl::rows_of<Scalar, Space>(blocks));
+  int all = 0;
+  Teuchos::reduceAll(*a.getComm(), Teuchos::REDUCE_MIN, 1, &mine, &all);
+  return all == 1;
+}
+
+}  // namespace impl
+
 /// One rank's rows of a distributed matrix, as preconditioners take them: columns < num_rows are the rank's
 /// own, those of other ranks follow them, and setup skips them.
 ///
@@ -37,9 +56,10 @@ namespace prekond::tpetra {
 /// default, is viewed without a copy (that rows are sorted is read off the entries, one pass over the
 /// columns: Tpetra takes the word of whoever completes a matrix as an expert): such a LocalMatrix must not
 /// outlive the matrix, and while it lives Tpetra refuses access to the values on the host where that is
-/// another memory. Anything else is copied: another column map on the device (2 passes), a BlockCrsMatrix by
-/// Tpetra::convertToCrsMatrix (collective; its copy may have to be renumbered then), any other RowMatrix row
-/// by row on the host, which is all that its interface offers.
+/// another memory. A Tpetra::BlockCrsMatrix is so likewise, by its blocks; single rows are made of them when
+/// they are asked for first. Anything else is copied: another column map on the device (2 passes), of a
+/// BlockCrsMatrix by Tpetra::convertToCrsMatrix (its copy may have to be renumbered then), any other
+/// RowMatrix row by row on the host, which is all that its interface offers. Collective for a BlockCrsMatrix.
 template <class Scalar, class LocalOrdinal, class GlobalOrdinal, class Node>
 class LocalMatrix {
  public:
@@ -55,7 +75,12 @@ class LocalMatrix {
   LocalMatrix(const space_type& space, const row_matrix_type& a) {
     if (const auto* crs = dynamic_cast<const crs_matrix_type*>(&a)) {
       take(space, *crs);
-    } else if (const auto* block = dynamic_cast<const block_matrix_type*>(&a)) {
+    } else if (const auto* block = dynamic_cast<const block_matrix_type*>(&a);
+               block != nullptr && impl::can_view_blocks(*block)) {
+      m_blocks = to_bcsr_matrix(*block);
+      m_view = prekond::impl::rows_of<Scalar, space_type>(m_blocks);
+      m_source.emplace(space, m_blocks);
+    } else if (block != nullptr) {
       m_point = Tpetra::convertToCrsMatrix(*block);
       m_copied = "the matrix was copied: its blocks are stored as single entries";
       take(space, *m_point);
@@ -66,17 +91,26 @@ class LocalMatrix {
     }
   }
 
-  const view_type& view() const { return m_view; }
+  const view_type& view() const { return m_source ? m_source->csr() : m_view; }
+  /// 1, or that of a matrix which is viewed by its blocks.
+  int block_size() const { return m_blocks.block_size; }
+  /// \pre block_size() is above 1
+  BcsrView<Scalar, space_type> blocks() const { return m_blocks; }
+  /// The rows for a setup, by blocks where they are.
+  MatrixSource<Scalar, space_type> source() const {
+    return m_source ? *m_source : MatrixSource<Scalar, space_type>(m_view);
+  }
 
   /// Why the matrix was copied; empty where it was not.
   const std::string& copied() const { return m_copied; }
 
-  std::int64_t foreign_columns() const { return m_view.num_cols - m_view.num_rows; }
+  std::int64_t foreign_columns() const { return (m_view.num_cols - m_view.num_rows) * block_size(); }
   /// Entries in columns of other ranks. Cost: one pass over the column indices, where there is any such
   /// column.
   std::int64_t foreign_entries(const space_type& space) const {
-    return foreign_columns() > 0 ? prekond::impl::count_foreign_entries<Scalar, space_type>(space, m_view)
-                                 : 0;
+    if (foreign_columns() == 0) return 0;
+    return prekond::impl::count_foreign_entries<Scalar, space_type>(space, m_view) * block_size() *
+           block_size();
   }
 
  private:
@@ -102,7 +136,9 @@ class LocalMatrix {
   Teuchos::RCP<const crs_matrix_type> m_point;
   typename crs_matrix_type::local_matrix_device_type m_local;
   CsrMatrix<Scalar, int, std::size_t, typename space_type::memory_space> m_copy;
-  view_type m_view;
+  view_type m_view;  ///< of blocks, b^2 values an entry
+  BcsrMatrix<const Scalar, const int, const std::size_t, typename space_type::memory_space> m_blocks;
+  std::optional<MatrixSource<Scalar, space_type>> m_source;  ///< of m_blocks
   std::string m_copied;
 };
 
@@ -184,14 +220,15 @@ class OperatorView : public Operator<Scalar, typename Node::execution_space> {
   Teuchos::RCP<const operator_type> m_a;
 };
 
-/// A Tpetra::CrsMatrix for Prekond's solvers. Where every rank's column map begins with its row map, as the
-/// one that Tpetra makes does where each own column has an entry, the messages are under way while the rank
-/// multiplies its own columns:
+/// A Tpetra::CrsMatrix or BlockCrsMatrix for Prekond's solvers. Where every rank's column map begins with its
+/// row map, as the one that Tpetra makes does where each own column has an entry, the messages are under way
+/// while the rank multiplies its own columns:
 ///
 ///   start the exchange of x;  y = D x;  finish;  y = y + O x_remote,
 ///
 /// for its rows [D O], whose values are Tpetra's own and are not copied: D x is [D O] [x; 0], for which x is
-/// (so values of O that are not finite make NaNs).
+/// (so values of O that are not finite make NaNs). Blocks are multiplied as blocks; with other column maps by
+/// a CrsMatrix of the values that they have now.
 /// With other column maps Tpetra imports x first. Several vectors travel in one message a neighbour. Keeps
 /// the matrix, sees its new values, and keeps as many vectors over the column map as it was applied to at
 /// once; not to be applied by two threads at once.
@@ -202,15 +239,25 @@ class MatrixOperator : public Operator<Scalar, typename Node::execution_space> {
  public:
   using Space = typename Node::execution_space;
   using matrix_type = Tpetra::CrsMatrix<Scalar, LocalOrdinal, GlobalOrdinal, Node>;
+  using block_matrix_type = Tpetra::BlockCrsMatrix<Scalar, LocalOrdinal, GlobalOrdinal, Node>;
+  using row_matrix_type = Tpetra::RowMatrix<Scalar, LocalOrdinal, GlobalOrdinal, Node>;
 
   /// Cost: that of check_distribution, an all-reduce, a communicator with its agreement on what sends
   /// messages, and a pass over the column indices. Fences. \pre collective \throws InputError see
-  /// check_distribution; on all ranks as mpi::device_transport
-  explicit MatrixOperator(Teuchos::RCP<const matrix_type> a) : m_a(std::move(a)) {
-    check_distribution<Scalar, LocalOrdinal, GlobalOrdinal, Node>(*m_a);
-    const auto importer = m_a->getGraph()->getImporter();
+  /// check_distribution, and for any other RowMatrix; on all ranks as mpi::device_transport
+  explicit MatrixOperator(Teuchos::RCP<const row_matrix_type> a)
+      : m_a(Teuchos::rcp_dynamic_cast<const matrix_type>(a)),
+        m_blocks(Teuchos::rcp_dynamic_cast<const block_matrix_type>(a)),
+        m_rows(a->getRangeMap()) {
+    check_distribution<Scalar, LocalOrdinal, GlobalOrdinal, Node>(*a);
+    if (!m_blocks.is_null() && !impl::can_view_blocks(*m_blocks))
+      a = m_a = Tpetra::convertToCrsMatrix(*std::exchange(m_blocks, Teuchos::null));
+    if (m_a.is_null() && m_blocks.is_null())
+      throw InputError("a product needs a CrsMatrix or a BlockCrsMatrix; this is another RowMatrix");
+    const auto importer = a->getGraph()->getImporter();
     if (importer.is_null()) return;
-    const int mine = impl::begins_with(*m_a->getColMap(), *m_a->getRowMap());
+    const map_type &cols = *a->getColMap(), &rows = *a->getRowMap();
+    const int mine = impl::begins_with(cols, rows);
     int all = 0;
     Teuchos::reduceAll(*m_a->getComm(), Teuchos::REDUCE_MIN, 1, &mine, &all);
     if (all == 0) {
@@ -218,29 +265,32 @@ class MatrixOperator : public Operator<Scalar, typename Node::execution_space> {
       m_imported->first(1);
       return;
     }
-    m_columns = impl::make_column_import<Scalar, Node>(*importer);
-    const auto local = m_a->getLocalMatrixDevice();
-    m_remote = RowsWithColumnsFrom<Space>(Space(), impl::view_of<Scalar, Space>(local),
-                                          static_cast<int>(num_rows()));
+    const auto blocks = local();
+    if (m_blocks.is_null())
+      m_columns = impl::make_column_import<Scalar, Node>(*importer);
+    else
+      m_columns = impl::make_import<Scalar, Node>(
+          m_rows, impl::map_of(impl::numbers_of_others(cols, rows, blocks.block_size), *m_rows));
+    m_remote = RowsWithColumnsFrom<Space>(Space(), prekond::impl::graph_of<Space>(blocks),
+                                          static_cast<int>(blocks.num_block_rows));
     reserve(Space(), 1);
     Space().fence("prekond::tpetra::matrix_operator::made");  // it may be applied on another instance
   }
 
-  std::int64_t num_rows() const override { return static_cast<std::int64_t>(m_a->getLocalNumRows()); }
+  std::int64_t num_rows() const override { return static_cast<std::int64_t>(m_rows->getLocalNumElements()); }
   std::int64_t num_cols() const override { return num_rows(); }
   /// Tpetra's global indices.
   RowNumbers<Space> row_numbers(const Space& /*space*/) const override {
-    return impl::row_numbers<Space>(*m_a->getRowMap());
+    return impl::row_numbers<Space>(*m_rows);
   }
 
   /// Collective.
   void apply(const Space& space, MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,
              Scalar alpha = 1, Scalar beta = 0) const override {
     if (y.extent(1) == 0) return;
-    const auto local = m_a->getLocalMatrixDevice();
-    const auto a = impl::view_of<Scalar, Space>(local);
+    const auto a = local();
     if (!m_columns) {
-      spmv<Scalar, Space>(space, alpha, a, m_imported ? import(space, x) : x, beta, y);
+      spmv_blocks<Scalar, Space>(space, alpha, a, m_imported ? import(space, x) : x, beta, y);
       return;
     }
     if (x.extent(1) > m_own.extent(1)) reserve(space, x.extent(1));
@@ -250,7 +300,7 @@ class MatrixOperator : public Operator<Scalar, typename Node::execution_space> {
     m_columns->start(space, x);
     Kokkos::deep_copy(space, Kokkos::subview(own, std::make_pair(std::int64_t(0), num_rows()), Kokkos::ALL),
                       x);
-    spmv<Scalar, Space>(space, alpha, a, own, beta, y);
+    spmv_blocks<Scalar, Space>(space, alpha, a, own, beta, y);
     m_columns->finish(space, received);
     m_remote.template add_product<Scalar>(space, alpha, a, received, y);
   }
@@ -259,13 +309,23 @@ class MatrixOperator : public Operator<Scalar, typename Node::execution_space> {
   void apply_dot(const Space& space, VectorView<const Scalar, Space> x, VectorView<Scalar, Space> y,
                  VectorView<Scalar, Space> dot,
                  const ReduceWorkspace<Scalar, Space>& workspace) const override {
-    if (m_columns || m_imported) return Operator<Scalar, Space>::apply_dot(space, x, y, dot, workspace);
+    if (m_columns || m_imported || m_a.is_null())
+      return Operator<Scalar, Space>::apply_dot(space, x, y, dot, workspace);
     const auto local = m_a->getLocalMatrixDevice();
     spmv_dot<Scalar, Space>(space, impl::view_of<Scalar, Space>(local), x, y, dot, workspace);
   }
 
  private:
   using multivector_type = Tpetra::MultiVector<Scalar, LocalOrdinal, GlobalOrdinal, Node>;
+  using map_type = Tpetra::Map<LocalOrdinal, GlobalOrdinal, Node>;
+  using local_type = BcsrMatrix<const Scalar, const int, const std::size_t, typename Space::memory_space>;
+
+  /// A CrsMatrix by blocks of one number.
+  local_type local() const {
+    if (!m_blocks.is_null()) return to_bcsr_matrix(*m_blocks);
+    const auto a = m_a->getLocalMatrixDevice();
+    return {1, BlockOrder::by_columns, a.numRows(), a.numCols(), a.graph.row_map, a.graph.entries, a.values};
+  }
 
   void reserve(const Space& space, std::size_t k) const {
     m_own = {};
@@ -288,6 +348,8 @@ class MatrixOperator : public Operator<Scalar, typename Node::execution_space> {
   }
 
   Teuchos::RCP<const matrix_type> m_a;
+  Teuchos::RCP<const block_matrix_type> m_blocks;  ///< or this
+  Teuchos::RCP<const map_type> m_rows;             ///< single ones
   /// Null where Tpetra imports, or there is nothing to import.
   std::unique_ptr<const VectorImport<Scalar, Space>> m_columns;
   RowsWithColumnsFrom<Space> m_remote;
@@ -313,14 +375,17 @@ SolveResult solve(const Space& space, const Solver<Scalar, Space>& solver,
                   Tpetra::Vector<Scalar, LocalOrdinal, GlobalOrdinal, Node>& x,
                   const StoppingOptions& stopping = {}, const Monitor& monitor = {}) {
   using Matrix = Tpetra::CrsMatrix<Scalar, LocalOrdinal, GlobalOrdinal, Node>;
+  using Blocks = Tpetra::BlockCrsMatrix<Scalar, LocalOrdinal, GlobalOrdinal, Node>;
   if (!b.getMap()->isSameAs(*a->getRangeMap()) || !x.getMap()->isSameAs(*a->getDomainMap()))
     throw InputError(solver.name() + ": b and x have to be distributed as A's range and domain map are");
-  const auto matrix = Teuchos::rcp_dynamic_cast<const Matrix>(a);
+  using Product = MatrixOperator<Scalar, LocalOrdinal, GlobalOrdinal, Node>;
   std::unique_ptr<Operator<Scalar, Space>> product;
-  if (matrix.is_null())
-    product = std::make_unique<OperatorView<Scalar, LocalOrdinal, GlobalOrdinal, Node>>(a);
+  if (const auto matrix = Teuchos::rcp_dynamic_cast<const Matrix>(a); !matrix.is_null())
+    product = std::make_unique<Product>(matrix);
+  else if (const auto blocks = Teuchos::rcp_dynamic_cast<const Blocks>(a); !blocks.is_null())
+    product = std::make_unique<Product>(blocks);
   else
-    product = std::make_unique<MatrixOperator<Scalar, LocalOrdinal, GlobalOrdinal, Node>>(matrix);
+    product = std::make_unique<OperatorView<Scalar, LocalOrdinal, GlobalOrdinal, Node>>(a);
   const auto& ranks = *b.getMap()->getComm();
   together(
       ranks,

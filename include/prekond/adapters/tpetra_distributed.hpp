@@ -17,9 +17,10 @@
 
 namespace prekond::tpetra {
 
-/// A Tpetra::CrsMatrix for setups that look at rows of other ranks. Global numbers are Tpetra's global
-/// indices. Keeps the matrix, and sees its new values after another fillComplete unless the rank's rows had
-/// to be copied (`rows().copied()`).
+/// A Tpetra::CrsMatrix for setups that look at rows of other ranks, or a Tpetra::BlockCrsMatrix by its blocks
+/// (see LocalMatrix). Global numbers are Tpetra's global indices, of the range map. Keeps the matrix, and
+/// sees its new values after another fillComplete unless the rank's rows had to be copied
+/// (`rows().copied()`).
 template <class Scalar, class LocalOrdinal, class GlobalOrdinal, class Node>
 class DistributedCrsMatrix : public DistributedMatrix<Scalar, typename Node::execution_space> {
  public:
@@ -27,35 +28,43 @@ class DistributedCrsMatrix : public DistributedMatrix<Scalar, typename Node::exe
   using matrix_type = Tpetra::CrsMatrix<Scalar, LocalOrdinal, GlobalOrdinal, Node>;
   using map_type = Tpetra::Map<LocalOrdinal, GlobalOrdinal, Node>;
   using local_type = LocalMatrix<Scalar, LocalOrdinal, GlobalOrdinal, Node>;
+  using row_matrix_type = typename local_type::row_matrix_type;
 
-  /// Collective. \throws InputError on all ranks: see check_distribution and LocalMatrix
-  DistributedCrsMatrix(const Space& space, Teuchos::RCP<const matrix_type> a)
-      : m_a(std::move(a)), m_product(m_a), m_reducer(m_a->getComm()) {
+  /// Collective. \throws InputError on all ranks: see check_distribution and LocalMatrix; for any other
+  /// RowMatrix
+  DistributedCrsMatrix(const Space& space, Teuchos::RCP<const row_matrix_type> a)
+      : m_a(std::move(a)), m_map(m_a->getRangeMap()), m_product(m_a), m_reducer(m_a->getComm()) {
     std::vector<GlobalOrdinal> remote;
     prekond::tpetra::together(
         *m_a->getComm(),
         [&] {
           m_rows.emplace(space, *m_a);
-          remote = columns_of_others();
+          const auto* blocks = dynamic_cast<const typename local_type::block_matrix_type*>(m_a.get());
+          remote = impl::numbers_of_others(*m_a->getColMap(), *m_a->getRowMap(),
+                                           blocks ? blocks->getBlockSize() : 1);
         },
         [](std::int64_t) { return std::string(); });
-    m_remote = impl::map_of(remote, *m_a->getRowMap());
-    m_row_numbers = impl::row_numbers<Space>(*m_a->getRowMap());
+    m_remote = impl::map_of(remote, *m_map);
+    m_row_numbers = impl::row_numbers<Space>(*m_map);
     m_remote_numbers = impl::copied_to<Space>(std::vector<std::int64_t>(remote.begin(), remote.end()));
-    m_import = impl::make_import<Scalar, Node>(m_a->getRowMap(), m_remote);
+    m_import = impl::make_import<Scalar, Node>(m_map, m_remote);
   }
 
   /// The rank's own rows.
   const local_type& rows() const { return *m_rows; }
 
   CsrView<Scalar, Space> own_rows() const override { return m_rows->view(); }
+  int block_size() const override { return m_rows->block_size(); }
+  BcsrView<Scalar, Space> own_blocks() const override { return m_rows->blocks(); }
 
-  std::int64_t num_rows() const override { return m_rows->view().num_rows; }
-  std::int64_t num_cols() const override { return m_rows->view().num_cols; }
-  std::int64_t num_global_rows() const override { return static_cast<std::int64_t>(m_a->getGlobalNumRows()); }
+  std::int64_t num_rows() const override { return static_cast<std::int64_t>(m_map->getLocalNumElements()); }
+  std::int64_t num_cols() const override { return num_rows() + m_rows->foreign_columns(); }
+  std::int64_t num_global_rows() const override {
+    return static_cast<std::int64_t>(m_map->getGlobalNumElements());
+  }
 
   std::int64_t global_number(std::int64_t column) const override {
-    const map_type& map = column < num_rows() ? *m_a->getRowMap() : *m_remote;
+    const map_type& map = column < num_rows() ? *m_map : *m_remote;
     return map.getGlobalElement(
         static_cast<LocalOrdinal>(column < num_rows() ? column : column - num_rows()));
   }
@@ -71,8 +80,7 @@ class DistributedCrsMatrix : public DistributedMatrix<Scalar, typename Node::exe
       const Space& space, VectorView<const std::int64_t, Space> global) const override {
     space.fence("prekond::tpetra::make_import");
     return impl::make_import<Scalar, Node>(
-        m_a->getRowMap(),
-        impl::map_of(impl::checked_numbers<Space>(global, *m_a->getRowMap()), *m_a->getRowMap()));
+        m_map, impl::map_of(impl::checked_numbers<Space>(global, *m_map), *m_map));
   }
 
   RemoteRows<Scalar, Space> remote_rows(const Space& space,
@@ -80,11 +88,21 @@ class DistributedCrsMatrix : public DistributedMatrix<Scalar, typename Node::exe
     return make_row_exchange(space, global)->fetch(space, {own_rows(), global_numbers(space)});
   }
 
+  RemoteRows<Scalar, Space> remote_blocks(const Space& space,
+                                          VectorView<const std::int64_t, Space> global) const override {
+    space.fence("prekond::tpetra::remote_blocks");
+    const auto mesh = m_a->getRowMap();
+    const auto columns = m_a->getColMap()->getLocalElementList();
+    const auto numbers = impl::copied_to<Space>(std::vector<std::int64_t>(columns.begin(), columns.end()));
+    return impl::make_row_exchange<Scalar, Node>(mesh, impl::checked_numbers<Space>(global, *mesh))
+        ->fetch(space,
+                {prekond::impl::rows_of<Scalar, Space>(own_blocks()), numbers, block_size() * block_size()});
+  }
+
   std::unique_ptr<const RowExchange<Scalar, Space>> make_row_exchange(
       const Space& space, VectorView<const std::int64_t, Space> global) const override {
     space.fence("prekond::tpetra::make_row_exchange");
-    return impl::make_row_exchange<Scalar, Node>(m_a->getRowMap(),
-                                                 impl::checked_numbers<Space>(global, *m_a->getRowMap()));
+    return impl::make_row_exchange<Scalar, Node>(m_map, impl::checked_numbers<Space>(global, *m_map));
   }
 
   void together(const std::function<void()>& work) const override {
@@ -121,35 +139,23 @@ class DistributedCrsMatrix : public DistributedMatrix<Scalar, typename Node::exe
   void scatter(const Space& space, VectorView<const Scalar, Space> whole,
                VectorView<Scalar, Space> own) const override {
     const auto first = map_of_first();
-    const Tpetra::Import<LocalOrdinal, GlobalOrdinal, Node> handing_out(first, m_a->getRowMap());
-    move(space, first, whole, m_a->getRowMap(), own, handing_out);
+    const Tpetra::Import<LocalOrdinal, GlobalOrdinal, Node> handing_out(first, m_map);
+    move(space, first, whole, m_map, own, handing_out);
   }
 
   void gather(const Space& space, VectorView<const Scalar, Space> own,
               VectorView<Scalar, Space> whole) const override {
     const auto first = map_of_first();
-    const Tpetra::Import<LocalOrdinal, GlobalOrdinal, Node> collecting(m_a->getRowMap(), first);
-    move(space, m_a->getRowMap(), own, first, whole, collecting);
+    const Tpetra::Import<LocalOrdinal, GlobalOrdinal, Node> collecting(m_map, first);
+    move(space, m_map, own, first, whole, collecting);
   }
 
  private:
   using multivector_type = Tpetra::MultiVector<Scalar, LocalOrdinal, GlobalOrdinal, Node>;
 
-  /// The columns that follow the rank's own, in the order in which LocalMatrix has them.
-  std::vector<GlobalOrdinal> columns_of_others() const {
-    const map_type& rows = *m_a->getRowMap();
-    const map_type& cols = *m_a->getColMap();
-    std::vector<GlobalOrdinal> others;
-    for (std::size_t c = 0; c < cols.getLocalNumElements(); ++c) {
-      const GlobalOrdinal number = cols.getGlobalElement(static_cast<LocalOrdinal>(c));
-      if (!rows.isNodeGlobalElement(number)) others.push_back(number);
-    }
-    return others;
-  }
-
   /// All rows on rank 0.
   Teuchos::RCP<const map_type> map_of_first() const {
-    const auto& rows = *m_a->getRowMap();
+    const auto& rows = *m_map;
     const auto all = rows.getGlobalNumElements();
     if (all > 0 && (rows.getMinAllGlobalIndex() != 0 ||
                     static_cast<Tpetra::global_size_t>(rows.getMaxAllGlobalIndex()) != all - 1))
@@ -168,7 +174,8 @@ class DistributedCrsMatrix : public DistributedMatrix<Scalar, typename Node::exe
     Space().fence("prekond::tpetra::whole_vector::after");
   }
 
-  Teuchos::RCP<const matrix_type> m_a;
+  Teuchos::RCP<const row_matrix_type> m_a;
+  Teuchos::RCP<const map_type> m_map;  ///< of single rows
   MatrixOperator<Scalar, LocalOrdinal, GlobalOrdinal, Node> m_product;
   CommReducer<Scalar, Space> m_reducer;
   std::optional<local_type> m_rows;

@@ -6,6 +6,7 @@
 #include <prekond/core/views.hpp>
 #include <prekond/distributed/remote_rows.hpp>
 #include <prekond/distributed/vector_import.hpp>
+#include <prekond/matrix/bcsr_matrix.hpp>
 #include <prekond/matrix/csr_matrix.hpp>
 
 #include <cstdint>
@@ -39,6 +40,20 @@ class DistributedMatrix {
   /// This rank's rows, num_rows() x num_cols(), sorted: the first num_rows() columns are its own. They stay
   /// as long as the object; whether they see new values is up to the class.
   virtual CsrView<Scalar, Space> own_rows() const = 0;
+
+  /// b: 1, or that of a matrix which the class has by dense b x b blocks, the same on all ranks. Then b rows
+  /// b i, b i + 1, ... of a rank are those of a block, their global numbers are b g, b g + 1, ..., and so it
+  /// is with columns; own_rows() are made of the blocks when they are asked for first.
+  virtual int block_size() const { return 1; }
+  /// The same rows by blocks, the rank's own block columns first. They stay as own_rows() do. \pre
+  /// block_size() is above 1
+  virtual BcsrView<Scalar, Space> own_blocks() const { return {}; }
+  /// Collective. remote_rows by blocks: `global` and the columns are numbers g of blocks, and an entry is a
+  /// block, in the order of own_blocks(). \pre block_size() is above 1 \throws InputError as make_import does
+  virtual RemoteRows<Scalar, Space> remote_blocks(const Space& /*space*/,
+                                                  VectorView<const std::int64_t, Space> /*global*/) const {
+    throw std::logic_error("this matrix is not one by blocks");
+  }
 
   /// The global number of a local column, and of a local row, for messages. \pre 0 <= column < num_cols()
   virtual std::int64_t global_number(std::int64_t column) const = 0;

@@ -9,20 +9,23 @@
 namespace prekond {
 
 /// Rows of other ranks: row i has the columns `col_idxs(k)`, `row_ptrs(i) <= k < row_ptrs(i + 1)`, by their
-/// global numbers, ascending and unique.
+/// global numbers, ascending and unique. An entry has `entry_size` values, one after the other: b^2 where
+/// rows and columns are those of blocks.
 template <class Scalar, class Space>
 struct RemoteRows {
   std::int64_t num_rows = 0;
   Vector<std::size_t, Space> row_ptrs;   ///< num_rows + 1
   Vector<std::int64_t, Space> col_idxs;  ///< nnz
-  Vector<Scalar, Space> values;          ///< nnz
+  Vector<Scalar, Space> values;          ///< nnz entry_size
+  int entry_size = 1;
 };
 
-/// Rows of a matrix, whose column c has the global number numbers(c).
+/// Rows of a matrix, whose column c has the global number numbers(c), and an entry `entry_size` values.
 template <class Scalar, class Space>
 struct NumberedRows {
   CsrView<Scalar, Space> rows;
   VectorView<const std::int64_t, Space> numbers;
+  int entry_size = 1;
 };
 
 /// Entries that other ranks have for rows of this one: row r of `rows` belongs to the rank's row own(r). A

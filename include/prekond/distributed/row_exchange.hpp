@@ -72,11 +72,11 @@ class MessageArray {
   MessageVector<T, Space> m_copy;
 };
 
-/// An exchange of one number a slot, where `space` computes.
+/// An exchange of k numbers a slot, where `space` computes.
 template <class T, class Space>
-void start(const Space& space, Messages<T>& messages, const T* sent, T* received) {
+void start(const Space& space, Messages<T>& messages, const T* sent, T* received, int k = 1) {
   messages.use_stream(native_stream(space));
-  messages.start(sent, received, 1);
+  messages.start(sent, received, k);
 }
 template <class T, class Space>
 void finish(const Space& space, Messages<T>& messages) {
@@ -127,7 +127,8 @@ class LengthExchange {
 }  // namespace impl
 
 /// Row s of `sent` is that of slot s of what goes out by `slots`, and row s of the result that of slot s of
-/// what comes. `make_messages(T(), neighbours)` makes the Messages<T>, std::unique_ptr, of an exchange.
+/// what comes; all ranks have entries of one size. `make_messages(T(), neighbours)` makes the Messages<T>,
+/// std::unique_ptr, of an exchange.
 ///
 /// Collective: three messages a neighbour, with the lengths, the columns and the values. The lengths pass
 /// through the host; columns and values do where the messages take no device memory. Fences, but not between
@@ -139,6 +140,7 @@ RemoteRows<Scalar, Space> exchange_rows(const Space& space, const Neighbours& sl
   space.fence("prekond::remote_rows::sent");
   const auto sent_ptrs = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), sent.row_ptrs);
   RemoteRows<Scalar, Space> came;
+  came.entry_size = sent.entry_size;
   for (const Neighbour& other : slots.from) came.num_rows += other.slots;
   std::vector<std::int64_t> sent_lengths(sent.num_rows);
   for (std::size_t s = 0; s < sent_lengths.size(); ++s)
@@ -162,13 +164,14 @@ RemoteRows<Scalar, Space> exchange_rows(const Space& space, const Neighbours& sl
   came.row_ptrs = impl::copied_to(space, row_ptrs, "prekond::remote_rows::row_ptrs");
   came.col_idxs =
       allocate<Vector<std::int64_t, Space>>(space, "prekond::remote_rows::col_idxs", row_ptrs.back());
-  came.values = allocate<Vector<Scalar, Space>>(space, "prekond::remote_rows::values", row_ptrs.back());
+  came.values = allocate<Vector<Scalar, Space>>(space, "prekond::remote_rows::values",
+                                                row_ptrs.back() * came.entry_size);
 
   const impl::MessageArray<std::int64_t, Space> columns(came.col_idxs, takes_device_memory);
   const impl::MessageArray<Scalar, Space> values(came.values, takes_device_memory);
   if (!of_columns->in_stream_order()) space.fence("prekond::remote_rows::ready");
   impl::start<std::int64_t>(space, *of_columns, sent_columns.data(), columns.data());
-  impl::start<Scalar>(space, *of_values, sent_values.data(), values.data());
+  impl::start<Scalar>(space, *of_values, sent_values.data(), values.data(), came.entry_size);
   impl::finish(space, *of_columns);
   impl::finish(space, *of_values);
   columns.copy_to_device(space);

@@ -31,7 +31,7 @@ struct NumberPart {
 ///
 /// for this rank's rows [D O]. Holds a copy of both parts, the values that the matrix has now, and as many
 /// remote vectors as it was applied to at once; the matrix itself has to outlive it. Not to be applied by two
-/// threads at once. D in any format, by `make_own`.
+/// threads at once. D in any format, by `make_own`, O by blocks where its entries stand in full ones.
 ///
 /// Source: Ma, Hu, Yuan, Liu, Math. Probl. Eng. 2021, 6613230, section 3.2, the products MDP and ODP.
 template <class Scalar, class Space>
@@ -54,6 +54,7 @@ class SplitOperator : public CompensatedOperator<Scalar, Space> {
                                            own ? rows.num_rows : rows.num_cols - rows.num_rows);
     };
     m_remote = RemotePart<Scalar, Space>(space, part(false));
+    m_remote.find_blocks(space);
     m_own = make_own(part(true));
     m_own_compensated = dynamic_cast<const CompensatedOperator<Scalar, Space>*>(m_own.get());
     space.fence("prekond::split_operator::made");

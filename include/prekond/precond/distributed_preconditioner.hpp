@@ -34,6 +34,15 @@ struct RankRows {
   Vector<std::int64_t, Space> remote_numbers;
 };
 
+/// A matrix with what is known of it. \throws InputError where it does not fit the rows
+template <class Scalar, class Space>
+MatrixSource<Scalar, Space> with_knowledge(MatrixSource<Scalar, Space> rows,
+                                           const NearNullSpace<Scalar, Space>& known) {
+  if (known.unknowns_per_node != 1) rows.set_unknowns_per_node(known.unknowns_per_node);
+  if (known.vectors.extent(1) > 0) rows.set_near_null_space(known.vectors);
+  return rows;
+}
+
 /// How a method is set up on several ranks. They are given with the method's own options.
 struct DistributedOptions {
   int rank_overlap = -1;
@@ -71,7 +80,8 @@ struct DistributedOptions {
 ///   matrix with more rows has levels over all ranks, see OverRanks and Amg.
 /// - Any other method is set up for the rank's own rows and columns, block Jacobi over the ranks; with
 ///   rank_overlap > 0 for these and the overlap's, of whose solution the rank's own entries are taken:
-///   restricted additive Schwarz, which is not symmetric.
+///   restricted additive Schwarz, which is not symmetric. A matrix by blocks gives it blocks, and rows of
+///   other ranks come as blocks.
 ///
 /// Rows that other ranks import are not solved twice: in the overlap a setup has only the diagonal. Stored
 /// precision and format are those of the method's options; the small parts that couple ranks are kept in full
@@ -159,8 +169,9 @@ class DistributedPreconditioner : public Preconditioner<Scalar, Space> {
   using Application = impl::distributed::Application<Scalar, Space>;
 
   int levels(const RowReach& reach) const;
-  MatrixSource<Scalar, Space> source() const;
-  MatrixSource<Scalar, Space> own_source(const Distributed& a) const;
+  bool is_by_blocks(const Distributed& a) const;
+  MatrixSource<Scalar, Space> source(const Space& space) const;
+  MatrixSource<Scalar, Space> own_source(const Space& space, const Distributed& a) const;
   void find_overlap(const Space& space, const Distributed& a);
   bool gathers(const Space& space, const Distributed& a) const;
   NearNullSpace<Scalar, Space> agreed_near_null_space(const Distributed& a) const;

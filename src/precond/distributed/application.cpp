@@ -171,26 +171,28 @@ class ProductApplication : public Application<Scalar, Space> {
 
 // ------------------------------------------------------------------------------------------------ Schwarz
 
-/// all(p, v) = x(source, v), or the imported entry.
+/// all(i, v) = x(row, v), or the imported entry. A place has b rows.
 template <class Scalar, class Space>
 struct GatherOverlap {
   VectorView<const int, Space> sources;
+  int b;
   Block<const Scalar, Space> x, remote;
   Block<Scalar, Space> all;
-  KOKKOS_FUNCTION void operator()(std::int64_t place) const {
-    const int source = sources(place);
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
+    const int source = sources(i / b);
     for (std::size_t v = 0; v < all.extent(1); ++v)
-      all(place, v) = source >= 0 ? x(source, v) : remote(~source, v);
+      all(i, v) = source >= 0 ? x(source * b + i % b, v) : remote(~source * b + i % b, v);
   }
 };
 
 template <class Scalar, class Space>
 struct TakeOwn {
   VectorView<const int, Space> places;
+  int b;
   Block<const Scalar, Space> all;
   Block<Scalar, Space> y;
   KOKKOS_FUNCTION void operator()(std::int64_t i) const {
-    for (std::size_t v = 0; v < y.extent(1); ++v) y(i, v) = all(places(i), v);
+    for (std::size_t v = 0; v < y.extent(1); ++v) y(i, v) = all(places(i / b) * b + i % b, v);
   }
 };
 
@@ -200,6 +202,17 @@ struct SchwarzWorkspace : Workspace {
   std::unique_ptr<Workspace> of_method;
 };
 
+/// The numbers of the rows of blocks of b rows.
+template <class Space>
+Numbers<Space> rows_of_blocks(const Space& space, const Numbers<Space>& blocks, int b) {
+  const auto rows =
+      allocate<Numbers<Space>>(space, "prekond::distributed::rows_of_blocks", blocks.extent(0) * b);
+  Kokkos::parallel_for(
+      "prekond::distributed::rows_of_blocks", FlatPolicy<Space>(space, 0, rows.extent(0)),
+      KOKKOS_LAMBDA(std::int64_t k) { rows(k) = blocks(k / b) * b + k % b; });
+  return rows;
+}
+
 template <class Scalar, class Space>
 class SchwarzApplication : public Application<Scalar, Space> {
  public:
@@ -208,7 +221,8 @@ class SchwarzApplication : public Application<Scalar, Space> {
       : m_method(method),
         m_sources(overlap.sources()),
         m_places(overlap.own_places()),
-        m_import(a.make_import(space, overlap.remote())) {}
+        m_block_size(overlap.block_size()),
+        m_import(a.make_import(space, rows_of_blocks<Space>(space, overlap.remote(), m_block_size))) {}
 
   void apply(const Space& space, Block<const Scalar, Space> x, Block<Scalar, Space> y,
              Workspace& workspace) const override {
@@ -219,12 +233,11 @@ class SchwarzApplication : public Application<Scalar, Space> {
                                all_y = first_columns(space, work.y, x.extent(1));
     m_import->start(space, x);
     m_import->finish(space, remote);
-    Kokkos::parallel_for("prekond::distributed::gather_overlap",
-                         FlatPolicy<Space>(space, 0, m_sources.extent(0)),
-                         GatherOverlap<Scalar, Space>{m_sources, x, remote, all_x});
+    Kokkos::parallel_for("prekond::distributed::gather_overlap", FlatPolicy<Space>(space, 0, all_x.extent(0)),
+                         GatherOverlap<Scalar, Space>{m_sources, m_block_size, x, remote, all_x});
     m_method.apply(space, all_x, all_y, *work.of_method);
-    Kokkos::parallel_for("prekond::distributed::take_own", FlatPolicy<Space>(space, 0, m_places.extent(0)),
-                         TakeOwn<Scalar, Space>{m_places, all_y, y});
+    Kokkos::parallel_for("prekond::distributed::take_own", FlatPolicy<Space>(space, 0, y.extent(0)),
+                         TakeOwn<Scalar, Space>{m_places, m_block_size, all_y, y});
   }
 
   std::unique_ptr<Workspace> make_workspace(const Space& space, int num_vectors) const override {
@@ -235,8 +248,8 @@ class SchwarzApplication : public Application<Scalar, Space> {
                                                   num_vectors);
     };
     work->remote = block(m_import->num_remote());
-    work->x = block(static_cast<std::int64_t>(m_sources.extent(0)));
-    work->y = block(static_cast<std::int64_t>(m_sources.extent(0)));
+    work->x = block(static_cast<std::int64_t>(m_sources.extent(0)) * m_block_size);
+    work->y = block(static_cast<std::int64_t>(m_sources.extent(0)) * m_block_size);
     work->of_method = m_method.make_workspace(space, num_vectors);
     return work;
   }
@@ -244,6 +257,7 @@ class SchwarzApplication : public Application<Scalar, Space> {
  private:
   const MatrixPreconditioner<Scalar, Space>& m_method;
   Vector<int, Space> m_sources, m_places;
+  int m_block_size;  ///< rows of a place
   std::unique_ptr<const VectorImport<Scalar, Space>> m_import;
 };
 
@@ -277,7 +291,7 @@ MultiVector<Scalar, Space> over_overlap(const Space& space, const DistributedMat
   import->finish(space, remote);
   Kokkos::parallel_for("prekond::distributed::gather_overlap",
                        FlatPolicy<Space>(space, 0, overlap.num_rows()),
-                       GatherOverlap<Scalar, Space>{overlap.sources(), x, remote, all});
+                       GatherOverlap<Scalar, Space>{overlap.sources(), 1, x, remote, all});
   space.fence("prekond::distributed::over_overlap");  // the import goes away
   return all;
 }

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/core/error.hpp>
-#include <prekond/matrix/impl/own_columns.hpp>
 #include <prekond/precond/distributed_preconditioner.hpp>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include "precond/distributed/application.hpp"
 #include "precond/distributed/overlap.hpp"
 #include "precond/distributed/scaled_matrix.hpp"
+#include "precond/setup/source_blocks.hpp"
 #include "precond/storage/matrices_of_method.hpp"
 
 namespace prekond {
@@ -79,7 +79,8 @@ bool DistributedPreconditioner<Scalar, Space>::is_over_ranks() const {
 }
 
 template <class Scalar, class Space>
-MatrixSource<Scalar, Space> DistributedPreconditioner<Scalar, Space>::source() const {
+MatrixSource<Scalar, Space> DistributedPreconditioner<Scalar, Space>::source(const Space& space) const {
+  if (m_overlap->block_size() > 1) return {space, m_overlap->blocks()};
   MatrixSource<Scalar, Space> source(m_overlap->matrix());
   if (m_method->reach().levels >= 0) source.set_wanted_rows(m_overlap->is_wanted());
   if (m_least <= m_largest) source.set_diagonals(m_least, m_largest);
@@ -89,9 +90,17 @@ MatrixSource<Scalar, Space> DistributedPreconditioner<Scalar, Space>::source() c
   return source;
 }
 
+/// Is the method given blocks? Scaled rows are single ones.
+template <class Scalar, class Space>
+bool DistributedPreconditioner<Scalar, Space>::is_by_blocks(const Distributed& a) const {
+  return a.block_size() > 1 && !m_scaling;
+}
+
 /// A rank's own rows, and what is known of them; of those that are scaled, the unknowns of a node.
 template <class Scalar, class Space>
-MatrixSource<Scalar, Space> DistributedPreconditioner<Scalar, Space>::own_source(const Distributed& a) const {
+MatrixSource<Scalar, Space> DistributedPreconditioner<Scalar, Space>::own_source(const Space& space,
+                                                                                 const Distributed& a) const {
+  if (is_by_blocks(a)) return with_knowledge<Scalar, Space>({space, a.own_blocks()}, m_near_null_space);
   NearNullSpace<Scalar, Space> known = m_near_null_space;
   if (m_scaling) known.vectors = {};
   return known.source(a.own_rows());
@@ -107,16 +116,9 @@ void DistributedPreconditioner<Scalar, Space>::set_up(const Distributed& a,
       phase();
     } catch (const InputError& error) {
       if (!m_overlap || error.row() < 0) throw;
-      const auto at = [&](const auto& list) {
-        const auto place = Kokkos::subview(list, error.row());
-        typename std::decay_t<decltype(list)>::non_const_value_type value{};
-        Kokkos::deep_copy(value, place);
-        return value;
-      };
-      const int row = at(m_overlap->sources());
+      const auto [row, number] = m_overlap->row_at(error.row());
       throw InputError(std::string(error.what()) + " (rows are counted in this rank's and those that it " +
-                           "imported; of all rows it is row " + std::to_string(at(m_overlap->numbers()) + 1) +
-                           ")",
+                           "imported; of all rows it is row " + std::to_string(number + 1) + ")",
                        row >= 0 ? row : -1);
     }
   });
@@ -154,7 +156,7 @@ void DistributedPreconditioner<Scalar, Space>::find_overlap(const Space& space, 
   if (!reads_others) return;
   RowReach around = reach;
   if (reach.levels < 0) around = {.levels = depth};
-  m_overlap = std::make_unique<Overlap>(space, a, around, depth);
+  m_overlap = std::make_unique<Overlap>(space, a, around, depth, m_is_schwarz && is_by_blocks(a));
   m_is_fetched = true;
 }
 
@@ -215,17 +217,18 @@ void DistributedPreconditioner<Scalar, Space>::run_symbolic(const Space& space, 
                          ": a near null space is one of a rank's own rows; leave it out, or take "
                          "rank_overlap = 0");
       if (m_overlap)
-        m_method->symbolic(space, source());
+        m_method->symbolic(space, source(space));
       else
-        m_method->symbolic(space, own_source(a));
+        m_method->symbolic(space, own_source(space, a));
     });
   }
   m_num_rows = a.num_rows();
   m_is_symbolic = true;
   m_foreign_columns = m_overlap || m_over_ranks ? 0 : a.num_cols() - a.num_rows();
-  m_foreign_entries = m_foreign_columns > 0 ? impl::count_foreign_entries<Scalar, Space>(space, a.own_rows())
-                      : m_overlap           ? m_overlap->num_cut()
-                                            : 0;
+  m_foreign_entries = m_foreign_columns > 0
+                          ? impl::foreign_entries<Scalar, Space>(space, own_source(space, a))
+                      : m_overlap ? m_overlap->num_cut()
+                                  : 0;
 }
 
 template <class Scalar, class Space>
@@ -274,9 +277,9 @@ void DistributedPreconditioner<Scalar, Space>::numeric_of_method(const Space& sp
   }
   set_up(a, [&] {
     if (m_overlap)
-      m_method->numeric(space, source());
+      m_method->numeric(space, source(space));
     else
-      m_method->numeric(space, own_source(a));
+      m_method->numeric(space, own_source(space, a));
   });
 }
 
@@ -329,8 +332,7 @@ Report DistributedPreconditioner<Scalar, Space>::finished_report() const {
   }
   std::int64_t& first = report.breakdowns.first_row;
   if (first >= 0) {
-    int row = -1;
-    Kokkos::deep_copy(row, Kokkos::subview(m_overlap->sources(), first));
+    const std::int64_t row = m_overlap->row_at(first).first;
     first = row >= 0 ? row : -1;
   }
   if (m_is_gathered) {

@@ -51,27 +51,28 @@ struct OverlapRows {
   VectorView<const int, Space> fetched;      ///< where a row of another rank stands among those fetched
   VectorView<const std::size_t, Space> remote_ptrs;
   VectorView<const int, Space> remote_columns;  ///< that of each entry
-  VectorView<const Scalar, Space> remote_values;
-  bool has_all;  ///< columns of `own`
+  std::int64_t num_entries;  ///< of `own`
+  bool has_all;              ///< columns of `own`
 
-  /// Calls f(column, value), where the column may be negative.
+  KOKKOS_FUNCTION std::size_t begin(int source) const {
+    return source >= 0 ? own.row_ptrs(source) : remote_ptrs(fetched(~source));
+  }
+  KOKKOS_FUNCTION std::size_t end(int source) const {
+    return source >= 0 ? own.row_ptrs(source + 1) : remote_ptrs(fetched(~source) + 1);
+  }
+  /// Calls f(column, entry), see GatherValues, where the column may be negative.
   template <class F>
   KOKKOS_FUNCTION void for_each(std::int64_t place, const F& f) const {
     const int source = sources(place);
-    if (source >= 0) {
-      for (std::size_t k = own.row_ptrs(source); k < own.row_ptrs(source + 1); ++k)
-        f(own_columns(own.col_idxs(k)), own.values(k));
-      return;
-    }
-    const int row = fetched(~source);
-    for (std::size_t k = remote_ptrs(row); k < remote_ptrs(row + 1); ++k)
-      f(remote_columns(k), remote_values(k));
+    for (std::size_t k = begin(source); k < end(source); ++k)
+      f(source >= 0 ? own_columns(own.col_idxs(k)) : remote_columns(k),
+        (source >= 0 ? 0 : num_entries) + static_cast<std::int64_t>(k));
   }
   KOKKOS_FUNCTION std::size_t operator()(std::int64_t place) const {  ///< the row's length in S
     const int source = sources(place);
     if (source >= 0 && has_all) return own.row_ptrs(source + 1) - own.row_ptrs(source);
     std::size_t length = 0;
-    for_each(place, [&](int column, const Scalar&) { length += column >= 0; });
+    for_each(place, [&](int column, std::int64_t) { length += column >= 0; });
     return length;
   }
 };
@@ -104,6 +105,7 @@ template <class Scalar, class Space>
 RemoteRows<Scalar, Space> joined(const Space& space, const std::vector<RemoteRows<Scalar, Space>>& lists) {
   if (lists.size() == 1) return lists.front();
   RemoteRows<Scalar, Space> all;
+  all.entry_size = lists.front().entry_size;
   std::vector<Numbers<Space>> columns;
   std::vector<Vector<Scalar, Space>> values;
   for (const auto& list : lists) {
@@ -143,6 +145,7 @@ struct CountChangedRows {
   VectorView<const int, Space> own_places;
   CsrGraphView<Space> overlap;
   VectorView<const Scalar, Space> values;
+  int size;  ///< values of an entry
   KOKKOS_FUNCTION void operator()(std::int64_t i, std::int64_t& count) const {
     const int place = own_places(i);
     const std::size_t end = overlap.row_ptrs(place + 1);
@@ -153,11 +156,38 @@ struct CountChangedRows {
       // Most entries stand in the same order.
       if (at >= end || overlap.col_idxs(at) != column)
         at = column < 0 ? end : overlap.first_from(place, column);
-      is_same = at < end && overlap.col_idxs(at) == column && has_bits_of(own.values(k), values(at));
+      is_same = at < end && overlap.col_idxs(at) == column;
+      for (int e = 0; is_same && e < size; ++e)
+        is_same = has_bits_of(own.values(k * size + e), values(at * size + e));
     }
     count += !is_same;
   }
 };
+
+/// The numbers of the columns, or of blocks of b of them.
+template <class Scalar, class Space>
+Vector<const std::int64_t, Space> numbers_of(const Space& space, const DistributedMatrix<Scalar, Space>& a,
+                                             int b) {
+  const Vector<const std::int64_t, Space> numbers = a.global_numbers(space);
+  if (b == 1) return numbers;
+  const auto blocks = allocate<Numbers<Space>>(space, "prekond::distributed::blocks", numbers.extent(0) / b);
+  Kokkos::parallel_for(
+      "prekond::distributed::number_blocks", FlatPolicy<Space>(space, 0, blocks.extent(0)),
+      KOKKOS_LAMBDA(std::int64_t k) { blocks(k) = numbers(k * b) / b; });
+  space.fence("prekond::distributed::number_blocks");  // the columns' numbers go away
+  return blocks;
+}
+
+/// Own rows, or block rows, whose entries have b^2 values.
+template <class Scalar, class Space>
+CsrView<Scalar, Space> own_of(const DistributedMatrix<Scalar, Space>& a, int b) {
+  return b == 1 ? a.own_rows() : impl::rows_of<Scalar, Space>(a.own_blocks());
+}
+template <class Scalar, class Space>
+RemoteRows<Scalar, Space> fetched_from(const Space& space, const DistributedMatrix<Scalar, Space>& a, int b,
+                                       const Numbers<Space>& numbers) {
+  return b == 1 ? a.remote_rows(space, numbers) : a.remote_blocks(space, numbers);
+}
 
 /// A copy of the numbers begin ... end - 1.
 template <class Space>
@@ -185,24 +215,31 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> rows_at_places
       },
       Kokkos::Min<int>(least));
   const OverlapRows<Scalar, Space> rows{
-      sources,        own,       columns_of_own, rows_at, fetched.row_ptrs, columns_of_fetched,
-      fetched.values, least >= 0};
+      sources,   own,       columns_of_own, rows_at, fetched.row_ptrs, columns_of_fetched,
+      own.nnz(), least >= 0};
   const auto [row_ptrs, nnz] = scan_row_lengths(space, "prekond::distributed::overlap", num_rows, rows);
   const CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> result(
       num_rows, num_cols, row_ptrs,
       allocate<Vector<int, Space>>(space, "prekond::distributed::overlap::col_idxs", nnz),
-      allocate<Vector<Scalar, Space>>(space, "prekond::distributed::overlap::values", nnz));
+      allocate<Vector<Scalar, Space>>(space, "prekond::distributed::overlap::values",
+                                      nnz * fetched.entry_size));
+  const auto origins =
+      allocate<Vector<std::int64_t, Space>>(space, "prekond::distributed::overlap::origins", nnz);
   Kokkos::parallel_for(
       "prekond::distributed::fill_overlap", FlatPolicy<Space>(space, 0, num_rows),
       KOKKOS_LAMBDA(std::int64_t place) {
         std::size_t to = result.row_ptrs(place);
-        rows.for_each(place, [&](int column, const Scalar& value) {
+        rows.for_each(place, [&](int column, std::int64_t entry) {
           if (column < 0) return;
           result.col_idxs(to) = column;
-          result.values(to++) = value;
+          origins(to++) = entry;
         });
       });
-  sort_rows(space, result);
+  sort_rows(space, CsrMatrix<std::int64_t, int, std::size_t, typename Space::memory_space>(
+                       num_rows, num_cols, row_ptrs, result.col_idxs, origins));
+  Kokkos::parallel_for(
+      "prekond::distributed::overlap::values", FlatPolicy<Space>(space, 0, result.values.extent(0)),
+      GatherValues<Scalar, Space>{origins, own.values, fetched.values, fetched.entry_size, result.values});
   space.fence("prekond::distributed::overlap");  // what was fetched goes away
   return result;
 }
@@ -217,7 +254,9 @@ bool numbers_from_zero(const Space& space, const DistributedMatrix<Scalar, Space
 }
 
 template <class Scalar, class Space>
-Overlap<Scalar, Space>::Overlap(const Space& space, const Distributed& a, const RowReach& reach, int levels) {
+Overlap<Scalar, Space>::Overlap(const Space& space, const Distributed& a, const RowReach& reach, int levels,
+                                bool by_blocks)
+    : m_block_size(by_blocks ? a.block_size() : 1) {
   if (reach.block_rows > 1 && !numbers_from_zero<Scalar, Space>(space, a))
     throw InputError("blocks of rows over several ranks need rows that are numbered 0, 1, ...");
   take(space, a, find_rows(space, a, reach, levels), reach.block_rows);
@@ -239,12 +278,12 @@ template <class Scalar, class Space>
 void Overlap<Scalar, Space>::take(const Space& space, const Distributed& a, const Fetched& fetched,
                                   int block_rows) {
   a.together([&] {
-    if (num_rows() > std::numeric_limits<int>::max())
+    if (num_rows() * m_block_size > std::numeric_limits<int>::max())
       throw InputError("this rank's rows and those of other ranks that its setup needs are " +
-                       std::to_string(num_rows()) +
+                       std::to_string(num_rows() * m_block_size) +
                        ", more than 31 bits count; use more ranks, or rank_overlap");
-    const auto all = a.global_numbers(space);
-    number_places(space, part_of<Space>(space, all, 0, a.num_rows()), block_rows);
+    const auto all = numbers_of<Scalar, Space>(space, a, m_block_size);
+    number_places(space, part_of<Space>(space, all, 0, a.num_rows() / m_block_size), block_rows);
     assemble(space, a, fetched);
   });
 }
@@ -253,7 +292,7 @@ void Overlap<Scalar, Space>::take(const Space& space, const Distributed& a, cons
 template <class Scalar, class Space>
 auto Overlap<Scalar, Space>::find_rows(const Space& space, const Distributed& a, const RowReach& reach,
                                        int levels) -> Fetched {
-  const auto columns = a.global_numbers(space);
+  const auto columns = numbers_of<Scalar, Space>(space, a, m_block_size);
   const int b = reach.block_rows;
   const auto blocks = [&](const Numbers<Space>& list) {
     return b > 1 ? whole_blocks<Space>(space, list, b, a.num_global_rows()) : list;
@@ -263,7 +302,7 @@ auto Overlap<Scalar, Space>::find_rows(const Space& space, const Distributed& a,
 
   Numbers<Space> own, last;
   a.together([&] {
-    own = part_of<Space>(space, columns, 0, a.num_rows());
+    own = part_of<Space>(space, columns, 0, a.num_rows() / m_block_size);
     sort_numbers(space, own);
     m_numbers = own;
     if (b > 1) last = new_numbers<Space>(space, blocks(own), own);
@@ -272,21 +311,20 @@ auto Overlap<Scalar, Space>::find_rows(const Space& space, const Distributed& a,
   Fetched fetched;
   const auto fetch_last = [&] {
     fetched.numbers.push_back(last);
-    fetched.rows.push_back(a.remote_rows(space, last));
+    fetched.rows.push_back(fetched_from<Scalar, Space>(space, a, m_block_size, last));
   };
   for (int level = 1; level <= levels; ++level) {
     std::vector<Numbers<Space>> lists;
-    const auto add_columns = [&](const Distributed& matrix) {
-      lists.push_back(
-          part_of<Space>(space, matrix.global_numbers(space), matrix.num_rows(), matrix.num_cols()));
+    const auto add_columns = [&](const Distributed& matrix, const auto& numbers, int size) {
+      lists.push_back(part_of<Space>(space, numbers, matrix.num_rows() / size, matrix.num_cols() / size));
     };
-    if (level == 1) add_columns(a);
+    if (level == 1) add_columns(a, columns, m_block_size);
     if (level > 1 || b > 1) {
       fetch_last();
       lists.push_back(fetched.rows.back().col_idxs);
     }
     for (const auto& matrix : transposed) {
-      if (level == 1) add_columns(*matrix);
+      if (level == 1) add_columns(*matrix, matrix->global_numbers(space), 1);
       if (level > 1 || b > 1) lists.push_back(matrix->remote_rows(space, last).col_idxs);
     }
     a.together([&] {
@@ -314,7 +352,7 @@ void Overlap<Scalar, Space>::number_places(const Space& space, const NumbersView
 template <class Scalar, class Space>
 void Overlap<Scalar, Space>::fetch(const Space& space, const Distributed& a) {
   forget_matrix();  // where this fails there are no old values
-  const Fetched fetched{{m_remote}, {a.remote_rows(space, m_remote)}};
+  const Fetched fetched{{m_remote}, {fetched_from<Scalar, Space>(space, a, m_block_size, m_remote)}};
   a.together([&] { assemble(space, a, fetched); });
 }
 
@@ -328,13 +366,16 @@ bool Overlap<Scalar, Space>::is_up_to_date(const Space& space, const Distributed
 template <class Scalar, class Space>
 bool Overlap<Scalar, Space>::has_own_rows_of(const Space& space, const Distributed& a) const {
   const bool is_fetched = m_matrix.row_ptrs.extent(0) > 0;
-  if (!is_fetched || m_own_places.extent(0) != static_cast<std::size_t>(a.num_rows())) return false;
-  const auto own_columns = places_of<Space>(space, a.global_numbers(space), m_numbers);
+  const CsrView<Scalar, Space> own = own_of<Scalar, Space>(a, m_block_size);
+  if (!is_fetched || m_own_places.extent(0) != static_cast<std::size_t>(own.num_rows)) return false;
+  const auto own_columns =
+      places_of<Space>(space, numbers_of<Scalar, Space>(space, a, m_block_size), m_numbers);
   std::int64_t changed = 0;
-  Kokkos::parallel_reduce(
-      "prekond::distributed::count_changed_rows", FlatPolicy<Space>(space, 0, a.num_rows()),
-      CountChangedRows<Scalar, Space>{a.own_rows(), own_columns, m_own_places, m_matrix, m_matrix.values},
-      changed);
+  Kokkos::parallel_reduce("prekond::distributed::count_changed_rows",
+                          FlatPolicy<Space>(space, 0, own.num_rows),
+                          CountChangedRows<Scalar, Space>{own, own_columns, m_own_places, m_matrix,
+                                                          m_matrix.values, m_block_size * m_block_size},
+                          changed);
   return changed == 0;
 }
 
@@ -344,14 +385,26 @@ void Overlap<Scalar, Space>::assemble(const Space& space, const Distributed& a, 
   const auto rows_at = allocate<Vector<int, Space>>(space, "prekond::distributed::fetched", num_remote());
   const auto ranks = places_of<Space>(space, joined<std::int64_t, Space>(space, fetched.numbers), m_remote);
   note_sources<Space>(space, ranks, true, rows_at);
-  const CsrView<Scalar, Space> own = a.own_rows();
-  const auto columns = a.global_numbers(space);
+  const CsrView<Scalar, Space> own = own_of<Scalar, Space>(a, m_block_size);
+  const auto columns = numbers_of<Scalar, Space>(space, a, m_block_size);
   const auto find = find_from<Space>(space, m_numbers, columns);
   const auto own_columns = places_by<Space>(space, columns, find),
              remote_columns = places_by<Space>(space, remote.col_idxs, find);
   m_matrix = rows_at_places<Scalar, Space>(space, m_sources, own, own_columns, rows_at, remote,
                                            remote_columns, num_rows());
-  m_num_cut = own.nnz() + static_cast<std::int64_t>(remote.values.extent(0)) - m_matrix.nnz();
+  m_num_cut =
+      (own.nnz() + static_cast<std::int64_t>(remote.col_idxs.extent(0)) - m_matrix.nnz()) * remote.entry_size;
+  if (m_block_size > 1) m_order = a.own_blocks().order;
+}
+
+template <class Scalar, class Space>
+std::pair<std::int64_t, std::int64_t> Overlap<Scalar, Space>::row_at(std::int64_t row) const {
+  const std::int64_t b = m_block_size, within = row % b;
+  int source = 0;
+  std::int64_t number = 0;
+  Kokkos::deep_copy(source, Kokkos::subview(m_sources, row / b));
+  Kokkos::deep_copy(number, Kokkos::subview(m_numbers, row / b));
+  return {source >= 0 ? source * b + within : ~(~source * b + within), number * b + within};
 }
 
 #define PREKOND_OVERLAP(Scalar, Space)                                                                       \

@@ -3,9 +3,11 @@
 #pragma once
 /// A rank's rows together with the rows of other ranks near them, as one square matrix.
 #include <prekond/distributed/distributed_matrix.hpp>
+#include <prekond/matrix/impl/block_rows.hpp>
 #include <prekond/precond/matrix_preconditioner.hpp>
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "distributed/number_sets.hpp"
@@ -28,7 +30,8 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> rows_at_places
 
 /// A[S, S] for the rank's rows and those that `levels` steps along A's entries lead to from them (both ways:
 /// along those of A^T too), in the order of their global numbers, by which a row or a column of it stands at
-/// its place. Where whole blocks of rows are found together, S has whole blocks.
+/// its place. Where whole blocks of rows are found together, S has whole blocks. Of a matrix by b x b blocks
+/// it may be one too: rows, places, columns and their numbers are then those of blocks.
 ///
 /// Source: the rows that a process receives for its part of G, Bernaschi et al. (2019), section 3.4.
 template <class Scalar, class Space>
@@ -39,8 +42,9 @@ class Overlap {
 
   /// Collective. Finds S and fetches its rows, each once: a message a neighbour and level. \throws InputError
   /// on all ranks where one has more rows than 31 bits count, and for blocks of rows whose numbers are not
-  /// 0, 1, ...
-  Overlap(const Space& space, const Distributed& a, const RowReach& reach, int levels);
+  /// 0, 1, ... `by_blocks`: of A's blocks, where it has them. \pre then the reach is not both ways
+  Overlap(const Space& space, const Distributed& a, const RowReach& reach, int levels,
+          bool by_blocks = false);
   /// Collective. S is all rows. \pre they are numbered 0, 1, ..., see numbers_from_zero
   Overlap(const Space& space, const Distributed& a);
 
@@ -53,11 +57,17 @@ class Overlap {
   /// all-reduce.
   bool is_up_to_date(const Space& space, const Distributed& a) const;
 
+  /// \pre block_size() is 1
   const Matrix& matrix() const { return m_matrix; }
+  /// \pre block_size() is above 1
+  BcsrView<Scalar, Space> blocks() const { return as_blocks<Scalar, Space>(m_matrix, m_block_size, m_order); }
+  int block_size() const { return m_block_size; }
+  /// The rank's own row, or ~k for row k of `remote`, and the global number, of a row of A[S, S].
+  std::pair<std::int64_t, std::int64_t> row_at(std::int64_t row) const;
   void forget_matrix() { m_matrix = {}; }
   std::int64_t num_rows() const { return static_cast<std::int64_t>(m_numbers.extent(0)); }
   std::int64_t num_remote() const { return static_cast<std::int64_t>(m_remote.extent(0)); }
-  /// Entries of these rows in columns outside S.
+  /// Entries of these rows in columns outside S, of blocks all places.
   std::int64_t num_cut() const { return m_num_cut; }
 
   const Numbers<Space>& numbers() const { return m_numbers; }  ///< of all places
@@ -82,6 +92,8 @@ class Overlap {
   bool has_own_rows_of(const Space& space, const Distributed& a) const;
   void number_places(const Space& space, const NumbersView<Space>& own, int block_rows);
 
+  int m_block_size = 1;
+  BlockOrder m_order = BlockOrder::by_columns;
   Numbers<Space> m_numbers, m_remote;
   Vector<int, Space> m_own_places, m_remote_places, m_sources;
   Vector<unsigned char, Space> m_is_wanted;

@@ -3,6 +3,7 @@
 #pragma once
 /// The matrix of a setup by blocks.
 #include <prekond/core/error.hpp>
+#include <prekond/matrix/impl/block_rows.hpp>
 #include <prekond/matrix/impl/own_columns.hpp>
 #include <prekond/matrix/matrix_source.hpp>
 #include "matrix/filter_entries.hpp"
@@ -53,16 +54,6 @@ std::int64_t foreign_entries(const Space& space, const MatrixSource<Scalar, Spac
                                        blocks.col_idxs, {});
   const std::int64_t b = blocks.block_size;
   return b * b * count_foreign_entries<Scalar, Space>(space, pattern);
-}
-
-template <class Space, class Blocks>
-CsrGraphView<Space> graph_of(const Blocks& blocks) {
-  CsrGraphView<Space> graph;
-  graph.num_rows = blocks.num_block_rows;
-  graph.num_cols = blocks.num_block_cols;
-  graph.row_ptrs = blocks.row_ptrs;
-  graph.col_idxs = blocks.col_idxs;
-  return graph;
 }
 
 }  // namespace prekond::impl

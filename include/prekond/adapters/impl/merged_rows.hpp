@@ -17,7 +17,8 @@ struct AddRowPtrs {
   }
 };
 
-/// A team's block of rows, a vector of lanes a row: first the entries of `own`, then those of `others`.
+/// A team's block of rows, a vector of lanes a row: first the entries of `own`, then those of `others`. An
+/// entry has `size` values.
 template <class Scalar, class Space>
 struct MergeRows {
   using Policy = Kokkos::TeamPolicy<Space>;
@@ -30,6 +31,7 @@ struct MergeRows {
   VectorView<const std::size_t, Space> row_ptrs;
   VectorView<int, Space> col_idxs;
   VectorView<Scalar, Space> values;
+  int size;
 
   Policy policy(const Space& space) const {
     const int teams = static_cast<int>((own.num_rows + rows_per_team - 1) / rows_per_team);
@@ -54,29 +56,31 @@ struct MergeRows {
                             std::size_t to, int first_col) const {
     const std::size_t from = a.row_ptrs(i);
     const int n = static_cast<int>(a.row_ptrs(i + 1) - from);
-    Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, n), [&](int k) {
-      col_idxs(to + k) = first_col + a.col_idxs(from + k);
-      values(to + k) = a.values(from + k);
-    });
+    Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, n),
+                         [&](int k) { col_idxs(to + k) = first_col + a.col_idxs(from + k); });
+    Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, n * size),
+                         [&](int k) { values(to * size + k) = a.values(from * size + k); });
   }
 };
 
-/// One matrix of two with the same rows, [own others]: column c of `others` becomes own.num_cols + c. Cost:
+/// One matrix of two with the same rows, [own others]: column c of `others` becomes own.num_cols + c. An
+/// entry has `size` values: b^2, where rows and columns are those of blocks. Cost:
 /// one reading of both, two kernels. Does not fence. \pre both have the same number of rows
 template <class Scalar, class Space>
 CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> merged_rows(
-    const Space& space, const CsrView<Scalar, Space>& own, const CsrView<Scalar, Space>& others) {
+    const Space& space, const CsrView<Scalar, Space>& own, const CsrView<Scalar, Space>& others,
+    int size = 1) {
   const auto row_ptrs =
       allocate<Vector<std::size_t, Space>>(space, "prekond::merged_rows::row_ptrs", own.num_rows + 1);
   const auto col_idxs =
       allocate<Vector<int, Space>>(space, "prekond::merged_rows::col_idxs", own.nnz() + others.nnz());
-  const auto values =
-      allocate<Vector<Scalar, Space>>(space, "prekond::merged_rows::values", own.nnz() + others.nnz());
+  const auto values = allocate<Vector<Scalar, Space>>(space, "prekond::merged_rows::values",
+                                                      (own.nnz() + others.nnz()) * size);
   Kokkos::parallel_for(
       "prekond::merged_rows::row_ptrs",
       Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, own.num_rows + 1),
       AddRowPtrs<Scalar, Space>{own, others, row_ptrs});
-  const MergeRows<Scalar, Space> kernel{own, others, row_ptrs, col_idxs, values};
+  const MergeRows<Scalar, Space> kernel{own, others, row_ptrs, col_idxs, values, size};
   Kokkos::parallel_for("prekond::merged_rows::copy", kernel.policy(space), kernel);
   return {own.num_rows, own.num_cols + others.num_cols, row_ptrs, col_idxs, values};
 }

@@ -56,6 +56,7 @@ class Owned {
 
 using OwnedMat = Owned<Mat, MatDestroy>;
 using OwnedSF = Owned<PetscSF, PetscSFDestroy>;
+using OwnedLayout = Owned<PetscLayout, PetscLayoutDestroy>;
 
 /// The matrix, kept by its reference count.
 inline OwnedMat keep(Mat a) {

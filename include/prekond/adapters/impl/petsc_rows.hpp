@@ -1,15 +1,16 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// The rows of a sequential AIJ matrix, and the two of which a parallel one is made on a rank.
+/// The rows of a sequential AIJ or BAIJ matrix, and the two of which a parallel one is made on a rank.
 #include <prekond/adapters/impl/petsc_objects.hpp>
 #include <prekond/core/error.hpp>
-#include <prekond/matrix/csr_matrix.hpp>
+#include <prekond/matrix/impl/block_rows.hpp>
 
 #include <cstdint>
 #include <limits>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 namespace prekond::petsc::impl {
 
@@ -30,7 +31,14 @@ Vector<To, Space> converted(const Space& space, const Vector<const From, Space>&
   return to;
 }
 
-/// The host's pattern of a MATSEQAIJ: all row pointers, and the columns.
+/// Is it a matrix of this type, or of one that derives from it?
+inline bool has_type(Mat a, MatType type) {
+  PetscBool is = PETSC_FALSE;
+  check(PetscObjectBaseTypeCompare(reinterpret_cast<PetscObject>(a), type, &is));
+  return is == PETSC_TRUE;
+}
+
+/// The host's pattern of a MATSEQAIJ, or of the blocks of a MATSEQBAIJ: all row pointers, and the columns.
 struct AijPattern {
   PetscInt num_rows = 0;
   const PetscInt* row_ptrs = nullptr;
@@ -43,11 +51,12 @@ struct AijPattern {
 inline AijPattern pattern_of(Mat a) {
   AijPattern pattern;
   PetscBool done = PETSC_FALSE;
-  check(MatGetRowIJ(a, 0, PETSC_FALSE, PETSC_FALSE, &pattern.num_rows, &pattern.row_ptrs, &pattern.col_idxs,
+  const PetscBool of_blocks = has_type(a, MATSEQBAIJ) ? PETSC_TRUE : PETSC_FALSE;
+  check(MatGetRowIJ(a, 0, PETSC_FALSE, of_blocks, &pattern.num_rows, &pattern.row_ptrs, &pattern.col_idxs,
                     &done));
   const AijPattern found = pattern;  // PETSc's own memory, which outlives the loan
-  check(MatRestoreRowIJ(a, 0, PETSC_FALSE, PETSC_FALSE, &pattern.num_rows, &pattern.row_ptrs,
-                        &pattern.col_idxs, &done));
+  check(MatRestoreRowIJ(a, 0, PETSC_FALSE, of_blocks, &pattern.num_rows, &pattern.row_ptrs, &pattern.col_idxs,
+                        &done));
   if (!done) throw InputError("PETSc has no rows of this matrix by columns");
   return found;
 }
@@ -64,7 +73,7 @@ PetscObjectState state_of(Mat a, PetscErrorCode (*get)(Mat, State*)) {
     return state.state;
 }
 
-/// PETSc's own columns and values of a MATSEQAIJ.
+/// PETSc's own columns and values of a MATSEQAIJ or MATSEQBAIJ.
 struct AijArrays {
   const PetscInt* col_idxs = nullptr;
   const PetscScalar* values = nullptr;
@@ -79,6 +88,13 @@ AijArrays arrays_of(Mat a) {
   AijArrays arrays;
   const AijPattern pattern = pattern_of(a);
   if (pattern.nnz() == 0) return arrays;
+  if (has_type(a, MATSEQBAIJ)) {  // PETSc has them on the host only
+    PetscScalar* values = nullptr;
+    check(MatSeqBAIJGetArray(a, &values));
+    arrays = {pattern.col_idxs, values, is_host_space<Space>};
+    check(MatSeqBAIJRestoreArray(a, &values));
+    return arrays;
+  }
   if constexpr (is_host_space<Space>) {
     arrays.col_idxs = pattern.col_idxs;
     check(MatSeqAIJGetArrayRead(a, &arrays.values));
@@ -98,10 +114,10 @@ AijArrays arrays_of(Mat a) {
   return arrays;
 }
 
-/// The rows of a MATSEQAIJ as kernels take them. Its row pointers are copied, because they are of another
-/// type, from the host, because PETSc has them all there; columns are where PetscInt has 64 bits; columns and
-/// values are where PETSc has them in memory that `Space` does not reach. Everything else is PETSc's own
-/// memory.
+/// The rows of a MATSEQAIJ, or the block rows of a MATSEQBAIJ, as kernels take them. Its row pointers are
+/// copied, because they are of another type, from the host, because PETSc has them all there; columns are
+/// where PetscInt has 64 bits; columns and values are where PETSc has them in memory that `Space` does not
+/// reach. Everything else is PETSc's own memory.
 template <class Space>
 class AijRows {
  public:
@@ -112,10 +128,16 @@ class AijRows {
   AijRows(const Space& space, Mat a) : m_a(keep(a)) {
     PetscInt rows = 0, cols = 0;
     check(MatGetSize(a, &rows, &cols));
+    if (has_type(a, MATSEQBAIJ)) {
+      PetscInt size = 1;
+      check(MatGetBlockSize(a, &size));
+      m_block_size = static_cast<int>(size);
+    }
+    rows /= m_block_size;
     m_num_rows = rows;
-    m_num_cols = cols;
-    if (m_num_cols > std::numeric_limits<int>::max())
-      throw InputError("the rank's part has " + std::to_string(m_num_cols) +
+    m_num_cols = cols / m_block_size;
+    if (cols > std::numeric_limits<int>::max())
+      throw InputError("the rank's part has " + std::to_string(cols) +
                        " columns; prekond takes up to 2147483647: use more ranks");
     const AijPattern pattern = pattern_of(a);
     m_nnz = pattern.nnz();
@@ -131,18 +153,24 @@ class AijRows {
     m_col_idxs = columns(space, arrays);
   }
 
-  /// With the values that the matrix has now. Copies them where PETSc has them in other memory and they are
-  /// newer than the last copy. \pre the pattern is the same
+  /// With the values that the matrix has now; of blocks, b^2 an entry, by columns. Copies them where PETSc
+  /// has them in other memory and they are newer than the last copy. \pre the pattern is the same
   view_type view(const Space& space) const {
     const AijArrays arrays = arrays_of<Space>(m_a.get());
     return {m_num_rows, m_num_cols, m_row_ptrs, m_col_idxs,
-            arrays.in_reach ? Vector<const PetscScalar, Space>(arrays.values, m_nnz)
+            arrays.in_reach ? Vector<const PetscScalar, Space>(arrays.values, num_values())
                             : copied_values(space, arrays)};
+  }
+  /// The same; of an AIJ blocks of one number.
+  BcsrView<PetscScalar, Space> blocks(const Space& space) const {
+    return prekond::impl::as_blocks<PetscScalar, Space>(view(space), m_block_size, BlockOrder::by_columns);
   }
 
   Mat mat() const { return m_a.get(); }
-  std::int64_t num_cols() const { return m_num_cols; }
+  int block_size() const { return m_block_size; }
+  std::int64_t num_cols() const { return m_num_cols; }  ///< of blocks, as nnz
   std::int64_t nnz() const { return m_nnz; }
+  std::int64_t num_values() const { return m_nnz * m_block_size * m_block_size; }
 
   /// Why PETSc's entries were copied; empty where they were not.
   std::string copied() const {
@@ -165,14 +193,15 @@ class AijRows {
 
   Vector<const PetscScalar, Space> copied_values(const Space& space, const AijArrays& arrays) const {
     const PetscObjectState state = state_of(m_a.get(), MatGetState);
-    if (m_copy.extent(0) != static_cast<std::size_t>(m_nnz) || state != m_copied_state)
-      m_copy = reached<Space>(space, arrays.values, static_cast<std::size_t>(m_nnz), false,
+    if (m_copy.extent(0) != static_cast<std::size_t>(num_values()) || state != m_copied_state)
+      m_copy = reached<Space>(space, arrays.values, static_cast<std::size_t>(num_values()), false,
                               "prekond::petsc::rows::values");
     m_copied_state = state;
     return m_copy;
   }
 
   OwnedMat m_a;
+  int m_block_size = 1;
   std::int64_t m_num_rows = 0;
   std::int64_t m_num_cols = 0;
   std::int64_t m_nnz = 0;
@@ -182,33 +211,51 @@ class AijRows {
   mutable PetscObjectState m_copied_state = -1;
 };
 
-/// The part of an AIJ matrix that a rank has: its rows in its own columns, and in those of other ranks.
+/// The part of an AIJ or BAIJ matrix that a rank has: its rows in its own columns, and in those of others.
 struct AijParts {
   Mat own = nullptr;
-  Mat others = nullptr;                         ///< null for a MATSEQAIJ
-  const PetscInt* numbers_of_others = nullptr;  ///< the global number of each column of `others`, ascending
+  Mat others = nullptr;                         ///< null for a sequential one
+  const PetscInt* numbers_of_others = nullptr;  ///< of each column of `others`, or of blocks, ascending
+  int block_size = 1;                           ///< of a BAIJ
+
+  /// The global number of each column of `others`.
+  std::vector<PetscInt> numbers() const {
+    PetscInt columns = 0;
+    if (others) check(MatGetSize(others, nullptr, &columns));
+    std::vector<PetscInt> all(columns);
+    for (PetscInt c = 0; c < columns; ++c)
+      all[c] = numbers_of_others[c / block_size] * block_size + c % block_size;
+    return all;
+  }
 };
 
-/// \throws InputError for a matrix that is no AIJ, or not assembled
+/// \throws InputError for a matrix that is no AIJ and no BAIJ, or not assembled
 inline AijParts parts_of(Mat a) {
-  PetscBool assembled = PETSC_FALSE, is_sequential = PETSC_FALSE, is_parallel = PETSC_FALSE;
+  PetscBool assembled = PETSC_FALSE;
   check(MatAssembled(a, &assembled));
   if (!assembled) throw InputError("the matrix is not assembled: call MatAssemblyBegin and MatAssemblyEnd");
-  const auto object = reinterpret_cast<PetscObject>(a);
-  check(PetscObjectBaseTypeCompare(object, MATSEQAIJ, &is_sequential));
-  check(PetscObjectBaseTypeCompare(object, MATMPIAIJ, &is_parallel));
   AijParts parts;
-  if (is_sequential) {
-    parts.own = a;
-    return parts;
+  if (has_type(a, MATSEQBAIJ) || has_type(a, MATMPIBAIJ)) {
+    PetscInt size = 1;
+    check(MatGetBlockSize(a, &size));
+    parts.block_size = static_cast<int>(size);
+    if (size > largest_block_size)
+      throw InputError("the matrix has blocks of " + std::to_string(size) + "; prekond takes up to " +
+                       std::to_string(largest_block_size) +
+                       ": MatConvert(a, MATAIJ, ...) makes rows of them");
   }
-  if (!is_parallel) {
+  if (has_type(a, MATSEQAIJ) || has_type(a, MATSEQBAIJ)) {
+    parts.own = a;
+  } else if (has_type(a, MATMPIAIJ)) {
+    check(MatMPIAIJGetSeqAIJ(a, &parts.own, &parts.others, &parts.numbers_of_others));
+  } else if (has_type(a, MATMPIBAIJ)) {
+    check(MatMPIBAIJGetSeqBAIJ(a, &parts.own, &parts.others, &parts.numbers_of_others));
+  } else {
     MatType type = nullptr;
     check(MatGetType(a, &type));
     throw InputError("the matrix is of type " + std::string(type ? type : "none") +
-                     ": prekond takes aij; MatConvert(a, MATAIJ, ...) makes one");
+                     ": prekond takes aij and baij; MatConvert(a, MATAIJ, ...) makes one");
   }
-  check(MatMPIAIJGetSeqAIJ(a, &parts.own, &parts.others, &parts.numbers_of_others));
   return parts;
 }
 

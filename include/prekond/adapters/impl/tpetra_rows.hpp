@@ -92,6 +92,18 @@ RowNumbers<Space> row_numbers(const Map& map) {
   return {all, 0, copied_to<Space>(numbers)};
 }
 
+/// The global indices of the columns that are no rows of this rank; of meshes, those of the b unknowns of
+/// each point, as Tpetra's BlockCrsMatrix numbers them.
+template <class Map>
+std::vector<typename Map::global_ordinal_type> numbers_of_others(const Map& cols, const Map& rows, int b) {
+  std::vector<typename Map::global_ordinal_type> others;
+  const auto base = rows.getIndexBase();
+  for (const auto number : cols.getLocalElementList())
+    for (int p = 0; p < b && !rows.isNodeGlobalElement(number); ++p)
+      others.push_back(base + (number - base) * b + p);
+  return others;
+}
+
 /// A copy of a rank's rows of any RowMatrix, by the only access that its interface has: a row at a time, on
 /// the host.
 template <class Scalar, class LocalOrdinal, class GlobalOrdinal, class Node>

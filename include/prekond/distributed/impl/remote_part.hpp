@@ -3,6 +3,9 @@
 #pragma once
 #include <prekond/core/impl/list_rows.hpp>
 #include <prekond/distributed/impl/select_entries.hpp>
+#include <prekond/matrix/impl/block_rows.hpp>
+
+#include <vector>
 
 namespace prekond {
 
@@ -20,31 +23,18 @@ struct HasColumnsFrom {
   }
 };
 
-/// y(i, v) += alpha sum_{j >= first} a_ij x(j - first, v), for the rows of a list.
+/// y(b rows(r) + p, v) += alpha times row p of the blocks of block row rows(r) in block columns c >= first,
+/// which is block c - first of x. A vector of lanes has a block row.
 template <class Scalar, class Space>
-struct AddColumnsFrom {
-  CsrView<Scalar, Space> a;
-  int first;
-  VectorView<const int, Space> rows;
-  Scalar alpha;
-  MultiVectorView<const Scalar, Space> x;
-  MultiVectorView<Scalar, Space> y;
-  KOKKOS_FUNCTION void operator()(std::int64_t r) const {
-    const int i = rows(r);
-    for (std::size_t v = 0; v < y.extent(1); ++v) {
-      Scalar sum = 0;
-      for (std::size_t k = a.row_ptrs(i); k < a.row_ptrs(i + 1); ++k)
-        if (a.col_idxs(k) >= first) sum += a.values(k) * x(a.col_idxs(k) - first, v);
-      y(i, v) += alpha * sum;
-    }
-  }
-};
+void add_columns_from(const Space& space, Scalar alpha, const BcsrView<Scalar, Space>& a, int first,
+                      VectorView<const int, Space> rows, MultiVectorView<const Scalar, Space> x,
+                      MultiVectorView<Scalar, Space> y);
 
 }  // namespace impl
 
 /// The rows of a matrix that have entries in columns of number `first` or more, of which most rows of a
-/// rank's matrix have none; a product with these columns touches no other row. Holds only the rows' numbers:
-/// the matrix may have other values at each product.
+/// rank's matrix have none; a product with these columns touches no other row. Rows and columns may be those
+/// of blocks. Holds only the rows' numbers: the matrix may have other values at each product.
 template <class Space>
 class RowsWithColumnsFrom {
  public:
@@ -59,15 +49,13 @@ class RowsWithColumnsFrom {
 
   /// y = y + alpha A(:, first:) x. \pre a has the pattern that this was made for
   template <class Scalar>
-  void add_product(const Space& space, Scalar alpha, const CsrView<Scalar, Space>& a,
+  void add_product(const Space& space, Scalar alpha, const BcsrView<Scalar, Space>& a,
                    MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y) const {
-    if (m_rows.extent(0) == 0 || y.extent(1) == 0) return;
-    Kokkos::parallel_for("prekond::remote_part::add_product", Policy(space, 0, m_rows.extent(0)),
-                         impl::AddColumnsFrom<Scalar, Space>{a, m_first, m_rows, alpha, x, y});
+    if (m_rows.extent(0) > 0 && y.extent(1) > 0)
+      impl::add_columns_from<Scalar, Space>(space, alpha, a, m_first, m_rows, x, y);
   }
 
  private:
-  using Policy = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
   int m_first = 0;
   Vector<int, Space> m_rows;
 };
@@ -80,20 +68,41 @@ class RemotePart {
 
   RemotePart() = default;
   /// As RowsWithColumnsFrom.
-  RemotePart(const Space& space, const matrix_type& a) : m_a(a), m_rows(space, a, 0) {}
+  RemotePart(const Space& space, const matrix_type& a)
+      : m_a(a),
+        m_blocks(1, BlockOrder::by_columns, a.num_rows, a.num_cols, a.row_ptrs, a.col_idxs, a.values),
+        m_rows(space, a, 0) {}
+
+  /// From now on products are by blocks, where all entries stand in full ones: of 8 to 2, the largest size.
+  /// Memory: the entries once more. Fences.
+  void find_blocks(const Space& space) {
+    std::vector<int> sizes;
+    for (int b = 8; b > 1; --b)
+      if (m_a.nnz() > 0 && m_a.num_rows % b == 0 && m_a.num_cols % b == 0) sizes.push_back(b);
+    for (const BlockFill& found : count_blocks<Space>(space, m_a, sizes)) {
+      if (found.fill > 1) continue;
+      m_blocks = to_bcsr<Scalar, Space>(space, m_a, found.block_size);
+      m_rows = RowsWithColumnsFrom<Space>(space, impl::graph_of<Space>(m_blocks), 0);
+      return;
+    }
+  }
 
   const matrix_type& matrix() const { return m_a; }
+  int block_size() const { return m_blocks.block_size; }
   std::int64_t nnz() const { return m_a.nnz(); }
-  std::int64_t bytes() const { return m_a.bytes() + m_rows.bytes(); }
+  std::int64_t bytes() const {
+    return m_a.bytes() + (block_size() > 1 ? m_blocks.bytes() : 0) + m_rows.bytes();
+  }
 
   /// y = y + alpha A x
   void add_product(const Space& space, Scalar alpha, MultiVectorView<const Scalar, Space> x,
                    MultiVectorView<Scalar, Space> y) const {
-    m_rows.template add_product<Scalar>(space, alpha, m_a, x, y);
+    m_rows.template add_product<Scalar>(space, alpha, m_blocks, x, y);
   }
 
  private:
   matrix_type m_a;
+  BcsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> m_blocks;  ///< the same
   RowsWithColumnsFrom<Space> m_rows;
 };
 
