@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <set>
@@ -622,10 +623,8 @@ TYPED_TEST(DistributedPreconditionerTest, BlocksAreFetchedOnceAndNewValuesSeen) 
 
 TYPED_TEST(DistributedPreconditionerTest, ABlockThatBreaksDownIsCountedWithItsRow) {
   const TypeParam space;
-  HostMatrix<double> whole = blocks_of_three();  // node 20 has a diagonal block of zeros
-  for (std::int64_t row = 60; row < 63; ++row)
-    for (std::size_t k = whole.row_ptrs[row]; k < whole.row_ptrs[row + 1]; ++k)
-      if (whole.col_idxs[k] / 3 == 20) whole.values[k] = 0;
+  HostMatrix<double> whole = blocks_of_three();  // node 20 has an entry that is no number
+  whole.values[whole.row_ptrs[61]] = std::numeric_limits<double>::quiet_NaN();
   const Parts parts = consecutive_parts({33, 0, 75});
   for (const int levels : {0, 2})
     run_ranks(3, [&](const Rank& rank) {
@@ -636,7 +635,8 @@ TYPED_TEST(DistributedPreconditionerTest, ABlockThatBreaksDownIsCountedWithItsRo
       m->numeric(space, blocks);
       EXPECT_EQ(m->report().breakdowns.count, of_rows->report().breakdowns.count);
       EXPECT_EQ(m->report().breakdowns.first_row, of_rows->report().breakdowns.first_row);
-      EXPECT_EQ(m->report().breakdowns.first_row, rank.rank == 2 ? 27 : -1);
+      EXPECT_EQ(m->report().breakdowns.first_row >= 27 && m->report().breakdowns.first_row < 30,
+                rank.rank == 2);
     });
 }
 
