@@ -201,7 +201,7 @@ Parts rows_of(Parts blocks, int b) {
   return blocks;
 }
 
-/// Of a 5 x 5 grid of nodes: 1, 2, 3 and 7 ranks, some without rows, and dealt out in turn.
+/// A 5 x 5 grid of nodes on 1, 2, 3 and 7 ranks, some without rows, and dealt out in turn.
 std::vector<Parts> partitions_of_nodes(int b) {
   std::vector<Parts> all;
   for (const Parts& parts : {equal_parts(25, 1), equal_parts(25, 2), equal_parts(25, 3), equal_parts(25, 7),
@@ -278,7 +278,7 @@ TYPED_TEST(DistributedMatrixTest, RemotePartsAreByTheLargestFullBlocks) {
   EXPECT_EQ(empty.block_size(), 1);
 }
 
-// Of rows and of blocks, all columns and the last ones; rows of none, of a few and of many entries.
+// Rows and blocks, all columns and the last ones; rows of none, of a few and of many entries.
 TYPED_TEST(DistributedMatrixTest, ColumnsFromOneOnAreAdded) {
   const TypeParam space;
   const HostMatrix<double> pattern = clustered(61, 90, 5);
@@ -289,7 +289,7 @@ TYPED_TEST(DistributedMatrixTest, ColumnsFromOneOnAreAdded) {
       const auto blocks = to_bcsr<double, TypeParam>(space, to_device<TypeParam>(full), b, order);
       for (const int first : {0, 37, 90}) {
         SCOPED_TRACE("blocks of " + std::to_string(b) + ", columns from " + std::to_string(first));
-        const RowsWithColumnsFrom<TypeParam> rows(space, impl::graph_of<TypeParam>(blocks), first);
+        const RowsWithColumnsFrom<TypeParam> rows(space, prekond::impl::graph_of<TypeParam>(blocks), first);
         std::vector<std::int64_t> of_x(full.num_cols - first * b), of_y(n);
         std::iota(of_x.begin(), of_x.end(), 0);
         std::iota(of_y.begin(), of_y.end(), 0);

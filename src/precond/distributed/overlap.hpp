@@ -30,8 +30,8 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> rows_at_places
 
 /// A[S, S] for the rank's rows and those that `levels` steps along A's entries lead to from them (both ways:
 /// along those of A^T too), in the order of their global numbers, by which a row or a column of it stands at
-/// its place. Where whole blocks of rows are found together, S has whole blocks. Of a matrix by b x b blocks
-/// it may be one too: rows, places, columns and their numbers are then those of blocks.
+/// its place. Where whole blocks of rows are found together, S has whole blocks. It may be made of a matrix's
+/// b x b blocks too: rows, places, columns and their numbers are then those of blocks.
 ///
 /// Source: the rows that a process receives for its part of G, Bernaschi et al. (2019), section 3.4.
 template <class Scalar, class Space>
