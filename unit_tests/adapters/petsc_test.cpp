@@ -124,7 +124,7 @@ TEST(PetscLocalMatrix, OtherMatricesAreRefused) {
   check(MatAssemblyBegin(dense.get(), MAT_FINAL_ASSEMBLY));
   check(MatAssemblyEnd(dense.get(), MAT_FINAL_ASSEMBLY));
   EXPECT_EQ(message_of<InputError>([&] { const LocalMatrix refused(PetscSpace(), dense.get()); }),
-            "the matrix is of type seqdense: prekond takes aij; MatConvert(a, MATAIJ, ...) makes one");
+            "the matrix is of type seqdense: prekond takes aij and baij; MatConvert(a, MATAIJ, ...) makes one");
   check(MatCreateSeqAIJ(PETSC_COMM_SELF, 3, 3, 1, nullptr, open.receive()));
   EXPECT_EQ(message_of<InputError>([&] { const LocalMatrix refused(PetscSpace(), open.get()); }),
             "the matrix is not assembled: call MatAssemblyBegin and MatAssemblyEnd");

@@ -67,7 +67,8 @@ inline int overlapped_exchanges(const std::vector<std::string>& kernels, const s
     if (label == begins) {
       is_under_way = true;
       has_product = false;
-    } else if (label.find("prekond::spmv::apply") != std::string::npos) {
+    } else if (label.find("prekond::spmv::apply") != std::string::npos ||
+               label.find("prekond::bcsr::apply") != std::string::npos) {
       has_product = true;
     } else if (label == ends) {
       if (!is_under_way || !has_product) return -1;
