@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "testing/block_matrices.hpp"
 #include "testing/host_matrix.hpp"
 #include "testing/spaces.hpp"
 #include "testing/tool_events.hpp"
@@ -209,7 +210,24 @@ TEST(TpetraLocalMatrix, ABlockMatrixIsItsPointExpansion) {
     const auto matrix = block_matrix(a, mesh);
     ASSERT_NO_THROW(tpetra::check_distribution<double>(*matrix));
     const LocalMatrix local(TpetraSpace(), *matrix);
-    EXPECT_THAT(local.copied(), HasSubstr("its blocks are stored as single entries"));
+    EXPECT_EQ(local.copied(), "");
+    EXPECT_EQ(local.block_size(), 3);
+    EXPECT_EQ(local.blocks().values.data(), matrix->getValuesDevice().data());
+    expect_local(local, a, *points_of(*mesh), *points_of(*matrix->getColMap()));
+  }
+}
+
+TEST(TpetraLocalMatrix, ABlockMatrixWithOtherColumnsFirstIsCopied) {
+  const HostMatrix<double> a = of_full_blocks(shift_matrix(29), 3);
+  for (const auto& [name, mesh] : all_maps(29)) {
+    SCOPED_TRACE(name);
+    const auto matrix = block_matrix(a, mesh);
+    const bool is_first = on_all_ranks(tpetra::impl::begins_with(*matrix->getColMap(), *matrix->getRowMap()));
+    const LocalMatrix local(TpetraSpace(), *matrix);
+    EXPECT_EQ(local.block_size(), is_first ? 3 : 1);
+    if (!is_first) {
+      EXPECT_THAT(local.copied(), HasSubstr("its blocks are stored as single entries"));
+    }
     expect_local(local, a, *points_of(*mesh), *points_of(*matrix->getColMap()));
   }
 }

@@ -259,7 +259,7 @@ class MatrixOperator : public Operator<Scalar, typename Node::execution_space> {
     const map_type &cols = *a->getColMap(), &rows = *a->getRowMap();
     const int mine = impl::begins_with(cols, rows);
     int all = 0;
-    Teuchos::reduceAll(*m_a->getComm(), Teuchos::REDUCE_MIN, 1, &mine, &all);
+    Teuchos::reduceAll(*a->getComm(), Teuchos::REDUCE_MIN, 1, &mine, &all);
     if (all == 0) {
       m_imported.emplace(m_a->getColMap());
       m_imported->first(1);
