@@ -123,8 +123,9 @@ TEST(PetscLocalMatrix, OtherMatricesAreRefused) {
   check(MatCreateSeqDense(PETSC_COMM_SELF, 3, 3, nullptr, dense.receive()));
   check(MatAssemblyBegin(dense.get(), MAT_FINAL_ASSEMBLY));
   check(MatAssemblyEnd(dense.get(), MAT_FINAL_ASSEMBLY));
-  EXPECT_EQ(message_of<InputError>([&] { const LocalMatrix refused(PetscSpace(), dense.get()); }),
-            "the matrix is of type seqdense: prekond takes aij and baij; MatConvert(a, MATAIJ, ...) makes one");
+  EXPECT_EQ(
+      message_of<InputError>([&] { const LocalMatrix refused(PetscSpace(), dense.get()); }),
+      "the matrix is of type seqdense: prekond takes aij and baij; MatConvert(a, MATAIJ, ...) makes one");
   check(MatCreateSeqAIJ(PETSC_COMM_SELF, 3, 3, 1, nullptr, open.receive()));
   EXPECT_EQ(message_of<InputError>([&] { const LocalMatrix refused(PetscSpace(), open.get()); }),
             "the matrix is not assembled: call MatAssemblyBegin and MatAssemblyEnd");
