@@ -148,7 +148,7 @@ class OwnRowsInverse : public PcInverse<Space> {
       if (m_check_spd) check_local_spd_input<PetscScalar, Space>(space, local.view());
       this->forget_workspace();
       const auto near = near_null_space_of<Space>(space, a);
-      m_preconditioner->numeric(space, with_knowledge(local.source(), near));
+      m_preconditioner->numeric(space, near.source(local.source()));
       this->m_report = m_preconditioner->report();
       this->m_report.foreign_columns = block.foreign_columns;
       this->m_report.foreign_entries = block.foreign_entries;

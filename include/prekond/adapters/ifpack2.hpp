@@ -155,8 +155,8 @@ class Preconditioner
     auto fresh = m_configurator->build();
     on_all_ranks([&] {
       const local_matrix_type local(m_space, *a);
-      const near_null_space_type near = m_vectors.of(m_space, local_rows(*a));
-      fresh->symbolic(m_space, with_knowledge(local.source(), near));
+      const near_null_space_type near = m_vectors.of(m_space, local.num_rows());
+      fresh->symbolic(m_space, near.source(local.source()));
       m_report.foreign_columns = local.foreign_columns();
       m_report.foreign_entries = local.foreign_entries(m_space);
     });
@@ -358,7 +358,7 @@ class Preconditioner
       const local_matrix_type local(m_space, a);
       check_own_rows([&] { return local.view(); });
       const near_null_space_type near = m_vectors.of(m_space, local_rows(a));
-      m_preconditioner->numeric(m_space, with_knowledge(local.source(), near));
+      m_preconditioner->numeric(m_space, near.source(local.source()));
       copied = local.copied();
     });
     finish_report(copied);

@@ -104,6 +104,7 @@ class LocalMatrix {
   /// Why the matrix was copied; empty where it was not.
   const std::string& copied() const { return m_copied; }
 
+  std::int64_t num_rows() const { return m_view.num_rows * block_size(); }
   std::int64_t foreign_columns() const { return (m_view.num_cols - m_view.num_rows) * block_size(); }
   /// Entries in columns of other ranks. Cost: one pass over the column indices, where there is any such
   /// column.

@@ -168,11 +168,10 @@ struct NearNullSpace {
   int unknowns_per_node = 1;
 
   /// The rows with what is known of them. \throws InputError where it does not fit them
-  MatrixSource<Scalar, Space> source(const CsrView<Scalar, Space>& rows) const {
-    MatrixSource<Scalar, Space> result(rows);
-    result.set_unknowns_per_node(unknowns_per_node);
-    if (vectors.extent(1) > 0) result.set_near_null_space(vectors);
-    return result;
+  MatrixSource<Scalar, Space> source(MatrixSource<Scalar, Space> rows) const {
+    if (unknowns_per_node != 1) rows.set_unknowns_per_node(unknowns_per_node);
+    if (vectors.extent(1) > 0) rows.set_near_null_space(vectors);
+    return rows;
   }
 };
 

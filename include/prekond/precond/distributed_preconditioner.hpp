@@ -34,15 +34,6 @@ struct RankRows {
   Vector<std::int64_t, Space> remote_numbers;
 };
 
-/// A matrix with what is known of it. \throws InputError where it does not fit the rows
-template <class Scalar, class Space>
-MatrixSource<Scalar, Space> with_knowledge(MatrixSource<Scalar, Space> rows,
-                                           const NearNullSpace<Scalar, Space>& known) {
-  if (known.unknowns_per_node != 1) rows.set_unknowns_per_node(known.unknowns_per_node);
-  if (known.vectors.extent(1) > 0) rows.set_near_null_space(known.vectors);
-  return rows;
-}
-
 /// How a method is set up on several ranks. They are given with the method's own options.
 struct DistributedOptions {
   int rank_overlap = -1;

@@ -100,7 +100,7 @@ bool DistributedPreconditioner<Scalar, Space>::is_by_blocks(const Distributed& a
 template <class Scalar, class Space>
 MatrixSource<Scalar, Space> DistributedPreconditioner<Scalar, Space>::own_source(const Space& space,
                                                                                  const Distributed& a) const {
-  if (is_by_blocks(a)) return with_knowledge<Scalar, Space>({space, a.own_blocks()}, m_near_null_space);
+  if (is_by_blocks(a)) return m_near_null_space.source({space, a.own_blocks()});
   NearNullSpace<Scalar, Space> known = m_near_null_space;
   if (m_scaling) known.vectors = {};
   return known.source(a.own_rows());
