@@ -357,7 +357,7 @@ class Preconditioner
     on_all_ranks([&] {
       const local_matrix_type local(m_space, a);
       check_own_rows([&] { return local.view(); });
-      const near_null_space_type near = m_vectors.of(m_space, local_rows(a));
+      const near_null_space_type near = m_vectors.of(m_space, local.num_rows());
       m_preconditioner->numeric(m_space, near.source(local.source()));
       copied = local.copied();
     });
