@@ -240,8 +240,10 @@ struct ColumnNumbers {
   }
   /// These columns, and those of a list that are not among them.
   ColumnNumbers with(const Space& space, const NumbersView<Space>& list) const {
-    const auto foreign = new_numbers<Space>(space, list, own);
-    return {own, united<Space>(space, others, new_numbers<Space>(space, foreign, others))};
+    const auto fresh = new_numbers<Space>(space, new_numbers<Space>(space, list, own), others);
+    const ColumnNumbers all{own, united<Space>(space, others, fresh)};
+    space.fence("prekond::distributed::with_numbers");  // the fresh ones go away
+    return all;
   }
 };
 
@@ -275,12 +277,12 @@ template <class Scalar, class Space>
 struct GatherValues {
   NumbersView<Space> origins;
   VectorView<const Scalar, Space> first, second;
-  int size;  ///< values of an entry
+  std::int64_t num_first;  ///< entries of `first`
+  int size;                ///< values of an entry
   VectorView<Scalar, Space> to;
   KOKKOS_FUNCTION void operator()(std::int64_t t) const {
     const std::int64_t from = origins(t / size) * size + t % size;
-    const auto in_first = static_cast<std::int64_t>(first.extent(0));
-    to(t) = from < in_first ? first(from) : second(from - in_first);
+    to(t) = origins(t / size) < num_first ? first(from) : second(from - num_first * size);
   }
 };
 

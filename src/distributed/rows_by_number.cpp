@@ -115,16 +115,15 @@ RemoteRows<Scalar, Space> rows_by_number(const Space& space, VectorView<const in
   const auto keys = impl::distributed::vector_of<int>(
       space, "prekond::rows_by_number::keys", size,
       KOKKOS_LAMBDA(std::int64_t k) { return all.extent(0) > 0 ? find(numbers(k)) : numbers(k) - least; });
-  sort_rows(space,
-            CsrMatrix<std::int64_t, int, std::size_t, typename Space::memory_space>(
-                result.num_rows, std::numeric_limits<int>::max(), result.row_ptrs, keys, origins));
+  sort_rows(space, CsrMatrix<std::int64_t, int, std::size_t, typename Space::memory_space>(
+                       result.num_rows, std::numeric_limits<int>::max(), result.row_ptrs, keys, origins));
   Kokkos::parallel_for(
       "prekond::rows_by_number::number", FlatPolicy<Space>(space, 0, size),
       KOKKOS_LAMBDA(std::int64_t k) { numbers(k) = all.extent(0) > 0 ? all(keys(k)) : least + keys(k); });
-  Kokkos::parallel_for("prekond::rows_by_number::values",
-                       FlatPolicy<Space>(space, 0, result.values.extent(0)),
-                       impl::distributed::GatherValues<Scalar, Space>{
-                           origins, a.rows.values, other.rows.values, a.entry_size, result.values});
+  Kokkos::parallel_for(
+      "prekond::rows_by_number::values", FlatPolicy<Space>(space, 0, result.values.extent(0)),
+      impl::distributed::GatherValues<Scalar, Space>{origins, a.rows.values, other.rows.values, a.rows.nnz(),
+                                                     a.entry_size, result.values});
   space.fence("prekond::rows_by_number");  // the keys and origins go away
   return result;
 }

@@ -391,12 +391,12 @@ class Preconditioner
     const auto* filter = dynamic_cast<const filter_type*>(m_matrix.get());
     const auto ranks = filter ? filter->getGraph()->getComm() : m_matrix->getComm();
     tpetra::together(*ranks, std::forward<Work>(work), [this, filter](std::int64_t row) -> std::string {
-      const auto& rows = *m_matrix->getRangeMap();
-      if (rows.getLocalNumElements() == 0) return "which has no rows";
+      const auto rows = m_matrix->getRangeMap();
+      if (rows->getLocalNumElements() == 0) return "which has no rows";
       if (row < 0) return "";
       if (filter) return "whose rows are counted in its subdomain";
       return "its row " + std::to_string(row + 1) + " has the global index " +
-             std::to_string(rows.getGlobalElement(static_cast<local_ordinal_type>(row)));
+             std::to_string(rows->getGlobalElement(static_cast<local_ordinal_type>(row)));
     });
   }
 

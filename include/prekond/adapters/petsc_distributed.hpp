@@ -118,9 +118,9 @@ std::unique_ptr<const AijProduct<Space>> make_product(const Space& space, Mat a,
 
 /// A MATSEQAIJ or MATMPIAIJ for setups that look at rows of other ranks; also of the types that derive from
 /// them (aijcusparse, aijkokkos, ...), and a MATSEQBAIJ or MATMPIBAIJ by its blocks. Global numbers are
-/// PETSc's. Keeps the matrix. `product()` and
-/// `remote_rows` see its new values; `rows()` does where they were not copied (`rows().copied()`). A new
-/// pattern needs a new object.
+/// PETSc's. Keeps the matrix. `product()`, `remote_rows` of an AIJ matrix and `remote_blocks` see its new
+/// values; `rows()` does where they were not copied (`rows().copied()`), and single rows of blocks are those
+/// of their first call. A new pattern needs a new object.
 ///
 /// A message goes to each neighbour that PetscSF finds, from the memory of `Space` where PETSc trusts MPI
 /// with that of a device (-use_gpu_aware_mpi), else by NCCL where it can be, else through the host's memory;

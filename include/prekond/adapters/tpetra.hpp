@@ -33,16 +33,30 @@ namespace prekond::tpetra {
 
 namespace impl {
 
+/// Are the b unknowns of mesh point i rows i b, i b + 1, ... of a rank, numbered as Tpetra does from 0 on?
+template <class Map>
+bool numbers_points(const Map& points, const Map& rows, int b) {
+  const auto mesh = points.getLocalElementList(), all = rows.getLocalElementList();
+  bool is_so = points.getIndexBase() == 0 && all.size() == mesh.size() * b;
+  for (decltype(all.size()) r = 0; is_so && r < all.size(); ++r) is_so = all[r] == mesh[r / b] * b + r % b;
+  return is_so;
+}
+
 /// Collective. Can a BlockCrsMatrix be taken as it is: do all ranks' own columns come first, in rows that
-/// ascend, by blocks that products take, with numbers from 0 on?
+/// ascend, by blocks that products take, with numbers from 0 on? \throws InputError on all ranks where one
+/// has no access to the blocks
 template <class Scalar, class LocalOrdinal, class GlobalOrdinal, class Node>
 bool can_view_blocks(const Tpetra::BlockCrsMatrix<Scalar, LocalOrdinal, GlobalOrdinal, Node>& a) {
   using Space = typename Node::execution_space;
-  const BcsrView<Scalar, Space> blocks = to_bcsr_matrix(a);
-  const int mine = blocks.block_size > 1 && blocks.block_size <= largest_block_size &&
-                   a.getRowMap()->getIndexBase() == 0 && begins_with(*a.getColMap(), *a.getRowMap()) &&
-                   rows_ascend<Scalar, Space>(Space(), prekond::impl::rows_of<Scalar, Space>(blocks));
-  int all = 0;
+  int mine = 0, all = 0;
+  const auto look = [&] {
+    const BcsrView<Scalar, Space> blocks = to_bcsr_matrix(a);
+    mine = blocks.block_size > 1 && blocks.block_size <= largest_block_size &&
+           numbers_points(*a.getRowMap(), *a.getRangeMap(), blocks.block_size) &&
+           begins_with(*a.getColMap(), *a.getRowMap()) &&
+           rows_ascend<Scalar, Space>(Space(), prekond::impl::rows_of<Scalar, Space>(blocks));
+  };
+  together(*a.getComm(), look, [](std::int64_t) { return std::string(); });
   Teuchos::reduceAll(*a.getComm(), Teuchos::REDUCE_MIN, 1, &mine, &all);
   return all == 1;
 }
@@ -323,7 +337,11 @@ class MatrixOperator : public Operator<Scalar, typename Node::execution_space> {
 
   /// A CrsMatrix by blocks of one number.
   local_type local() const {
-    if (!m_blocks.is_null()) return to_bcsr_matrix(*m_blocks);
+    if (!m_blocks.is_null()) {
+      auto blocks = to_bcsr_matrix(*m_blocks);
+      blocks.longest_row = static_cast<std::int64_t>(m_blocks->getLocalMaxNumRowEntries());
+      return blocks;
+    }
     const auto a = m_a->getLocalMatrixDevice();
     return {1, BlockOrder::by_columns, a.numRows(), a.numCols(), a.graph.row_map, a.graph.entries, a.values};
   }

@@ -100,7 +100,9 @@ bool DistributedPreconditioner<Scalar, Space>::is_by_blocks(const Distributed& a
 template <class Scalar, class Space>
 MatrixSource<Scalar, Space> DistributedPreconditioner<Scalar, Space>::own_source(const Space& space,
                                                                                  const Distributed& a) const {
-  if (is_by_blocks(a)) return m_near_null_space.source({space, a.own_blocks()});
+  const int unknowns = m_near_null_space.unknowns_per_node;
+  if (is_by_blocks(a) && (unknowns == 1 || unknowns == a.block_size()))
+    return m_near_null_space.source({space, a.own_blocks()});
   NearNullSpace<Scalar, Space> known = m_near_null_space;
   if (m_scaling) known.vectors = {};
   return known.source(a.own_rows());
@@ -174,6 +176,7 @@ NearNullSpace<Scalar, Space> DistributedPreconditioner<Scalar, Space>::agreed_ne
     const Distributed& a) const {
   NearNullSpace<Scalar, Space> own = m_near_null_space;
   if (m_scaling) own.vectors = {};
+  if (own.unknowns_per_node == 1) own.unknowns_per_node = a.block_size();
   const auto count = static_cast<std::size_t>(a.largest(double(own.vectors.extent(1))));
   const auto unknowns = static_cast<int>(a.largest(own.unknowns_per_node));
   a.together([&] {
@@ -273,7 +276,7 @@ void DistributedPreconditioner<Scalar, Space>::numeric_of_method(const Space& sp
     const bool is_fetched = std::exchange(m_is_fetched, false), is_kept = std::exchange(m_is_kept, false);
     if (!is_fetched && !(is_kept && m_overlap->is_up_to_date(space, a))) m_overlap->fetch(space, a);
     if (m_is_gathered && !is_fetched) gather_near_null_space(space, a);  // else symbolic has just done it
-    if (m_method->properties().needs_spd) find_diagonals(space, a);
+    if (m_method->properties().needs_spd && m_overlap->block_size() == 1) find_diagonals(space, a);
   }
   set_up(a, [&] {
     if (m_overlap)

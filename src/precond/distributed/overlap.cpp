@@ -51,8 +51,8 @@ struct OverlapRows {
   VectorView<const int, Space> fetched;      ///< where a row of another rank stands among those fetched
   VectorView<const std::size_t, Space> remote_ptrs;
   VectorView<const int, Space> remote_columns;  ///< that of each entry
-  std::int64_t num_entries;  ///< of `own`
-  bool has_all;              ///< columns of `own`
+  std::int64_t num_entries;                     ///< of `own`
+  bool has_all;                                 ///< columns of `own`
 
   KOKKOS_FUNCTION std::size_t begin(int source) const {
     return source >= 0 ? own.row_ptrs(source) : remote_ptrs(fetched(~source));
@@ -215,8 +215,7 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> rows_at_places
       },
       Kokkos::Min<int>(least));
   const OverlapRows<Scalar, Space> rows{
-      sources,   own,       columns_of_own, rows_at, fetched.row_ptrs, columns_of_fetched,
-      own.nnz(), least >= 0};
+      sources, own, columns_of_own, rows_at, fetched.row_ptrs, columns_of_fetched, own.nnz(), least >= 0};
   const auto [row_ptrs, nnz] = scan_row_lengths(space, "prekond::distributed::overlap", num_rows, rows);
   const CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> result(
       num_rows, num_cols, row_ptrs,
@@ -237,9 +236,10 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> rows_at_places
       });
   sort_rows(space, CsrMatrix<std::int64_t, int, std::size_t, typename Space::memory_space>(
                        num_rows, num_cols, row_ptrs, result.col_idxs, origins));
-  Kokkos::parallel_for(
-      "prekond::distributed::overlap::values", FlatPolicy<Space>(space, 0, result.values.extent(0)),
-      GatherValues<Scalar, Space>{origins, own.values, fetched.values, fetched.entry_size, result.values});
+  Kokkos::parallel_for("prekond::distributed::overlap::values",
+                       FlatPolicy<Space>(space, 0, result.values.extent(0)),
+                       GatherValues<Scalar, Space>{origins, own.values, fetched.values, own.nnz(),
+                                                   fetched.entry_size, result.values});
   space.fence("prekond::distributed::overlap");  // what was fetched goes away
   return result;
 }
@@ -387,7 +387,9 @@ void Overlap<Scalar, Space>::assemble(const Space& space, const Distributed& a, 
   note_sources<Space>(space, ranks, true, rows_at);
   const CsrView<Scalar, Space> own = own_of<Scalar, Space>(a, m_block_size);
   const auto columns = numbers_of<Scalar, Space>(space, a, m_block_size);
-  const auto find = find_from<Space>(space, m_numbers, columns);
+  const auto find = find_from<Space>(
+      space, m_numbers,
+      Kokkos::subview(columns, std::make_pair(std::int64_t(0), a.num_rows() / m_block_size)));
   const auto own_columns = places_by<Space>(space, columns, find),
              remote_columns = places_by<Space>(space, remote.col_idxs, find);
   m_matrix = rows_at_places<Scalar, Space>(space, m_sources, own, own_columns, rows_at, remote,

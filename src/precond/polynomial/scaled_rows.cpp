@@ -208,11 +208,13 @@ ScaledRows<Scalar, Space> make_scaled_rows(const Space& space, const RowsOf<Scal
     ScaledRows<Scalar, Space> rows;
     rows.own = prekond::impl::borrowed<Scalar, Space>(a.view);
     rows.is_borrowed = true;
-    measure(space, rows);
+    a.together([&] { measure(space, rows); });
     Breakdowns found;
     if (exponent_of(space, a, rows) == 0) {
       invert_diagonal(space, a, scaling, rows, found);
-      if (a.all) rows.remote = remote_part<Scalar, Space>(space, a.view);
+      a.together([&] {
+        if (a.all) rows.remote = remote_part<Scalar, Space>(space, a.view);
+      });
       if (a.largest(static_cast<double>(found.count)) == 0) return rows;
     }
   }

@@ -58,8 +58,8 @@ struct MergeRows {
     const int n = static_cast<int>(a.row_ptrs(i + 1) - from);
     Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, n),
                          [&](int k) { col_idxs(to + k) = first_col + a.col_idxs(from + k); });
-    Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, n * size),
-                         [&](int k) { values(to * size + k) = a.values(from * size + k); });
+    Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, std::int64_t(n) * size),
+                         [&](std::int64_t k) { values(to * size + k) = a.values(from * size + k); });
   }
 };
 

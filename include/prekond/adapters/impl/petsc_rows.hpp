@@ -6,6 +6,7 @@
 #include <prekond/core/error.hpp>
 #include <prekond/matrix/impl/block_rows.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -141,6 +142,8 @@ class AijRows {
                        " columns; prekond takes up to 2147483647: use more ranks");
     const AijPattern pattern = pattern_of(a);
     m_nnz = pattern.nnz();
+    for (PetscInt i = 0; i < rows; ++i)
+      m_longest_row = std::max<std::int64_t>(m_longest_row, pattern.row_ptrs[i + 1] - pattern.row_ptrs[i]);
     if (rows > 0)
       m_row_ptrs = converted<std::size_t, PetscInt>(
           space,
@@ -163,7 +166,10 @@ class AijRows {
   }
   /// The same; of an AIJ blocks of one number.
   BcsrView<PetscScalar, Space> blocks(const Space& space) const {
-    return prekond::impl::as_blocks<PetscScalar, Space>(view(space), m_block_size, BlockOrder::by_columns);
+    auto blocks =
+        prekond::impl::as_blocks<PetscScalar, Space>(view(space), m_block_size, BlockOrder::by_columns);
+    blocks.longest_row = m_longest_row;
+    return blocks;
   }
 
   Mat mat() const { return m_a.get(); }
@@ -205,6 +211,7 @@ class AijRows {
   std::int64_t m_num_rows = 0;
   std::int64_t m_num_cols = 0;
   std::int64_t m_nnz = 0;
+  std::int64_t m_longest_row = 0;
   Vector<const std::size_t, Space> m_row_ptrs;
   Vector<const int, Space> m_col_idxs;
   mutable Vector<const PetscScalar, Space> m_copy;

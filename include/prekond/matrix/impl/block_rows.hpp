@@ -6,8 +6,8 @@
 
 namespace prekond {
 
-/// y = alpha A x + beta y, as spmv, for blocks of up to 32. On a device a thread has a row of the matrix, on a
-/// host a block row; blocks of one number are rows for spmv. \throws InputError where the sizes do not fit
+/// y = alpha A x + beta y, as spmv, for blocks of up to 32. On a device a thread has a row of the matrix, on
+/// a host a block row; blocks of one number are rows for spmv. \throws InputError where the sizes do not fit
 template <class Scalar, class Space>
 void spmv_blocks(const Space& space, Scalar alpha, const std::type_identity_t<BcsrView<Scalar, Space>>& a,
                  MultiVectorView<const Scalar, Space> x, Scalar beta, MultiVectorView<Scalar, Space> y);

@@ -199,8 +199,8 @@ Numbers<Space> joined_roots(const Space& space, const RankNodes<Scalar, Space>& 
       space, "prekond::amg::numbers_of_roots", n,
       KOKKOS_LAMBDA(std::int64_t v) { return root_of(roots(v)); });
   // Parts are numbered as nodes that may be roots are, which decides between two of one size.
-  const auto all =
-      united<Space>(space, nodes.own_numbers, other_numbers<Space>(space, numbers, nodes.own_numbers));
+  const auto others = other_numbers<Space>(space, numbers, nodes.own_numbers);
+  const auto all = united<Space>(space, nodes.own_numbers, others);
   const auto find = distributed::find_from<Space>(space, all, nodes.own_numbers);
   const auto size = allocate<Vector<int, Space>>(space, "prekond::amg::sizes", all.extent(0));
   const auto part = vector_of<int>(

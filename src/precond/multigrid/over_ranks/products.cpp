@@ -103,9 +103,9 @@ Matrix<Scalar, Space> with_given(const Space& space, const Matrix<Scalar, Space>
       KOKKOS_LAMBDA(std::int64_t k) { return k < size ? list(k) : ~(k - size); });
   const auto places = distributed::places_by<Space>(space, owners_by_number, find);
   Matrix<Scalar, Space> sums;
-  multiply_into<Scalar, Space>(
-      space, sum_of_rows<Scalar, Space>(space, size, places),
-      joined_rows<Scalar, Space>(space, summands, {part, numbers}, given.rows, columns), sums);
+  const auto sum = sum_of_rows<Scalar, Space>(space, size, places);
+  const auto terms = joined_rows<Scalar, Space>(space, summands, {part, numbers}, given.rows, columns);
+  multiply_into<Scalar, Space>(space, sum, terms, sums);
   // Other rows stay as they are.
   const auto sources = vector_of<int>(
       space, "prekond::amg::sources", num_own, KOKKOS_LAMBDA(std::int64_t i) {
