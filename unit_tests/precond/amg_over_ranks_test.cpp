@@ -349,6 +349,26 @@ TYPED_TEST(AmgOverRanksTest, RanksFindTheUnknownsOfNodes) {
   });
 }
 
+/// A matrix by 3 x 3 blocks says that nodes have three unknowns, unless its user says 6.
+TYPED_TEST(AmgOverRanksTest, BlocksSayTheUnknownsOfNodes) {
+  const TypeParam space;
+  const HostMatrix<double> whole = problem("elasticity3d:4");
+  const std::int64_t n = whole.num_rows;
+  for (const Parts& parts : {consecutive_parts({n}), consecutive_parts({54, 0, n - 54})})
+    for (const int said : {1, 3, 6})
+      run_ranks(static_cast<int>(parts.size()), [&](const Rank& rank) {
+        const auto& own = parts[rank.rank];
+        const OptionMap more{{"smoother", std::string("ic0")}};
+        const auto by_blocks = across<TypeParam>({"amg", options(more)}),
+                   by_rows = across<TypeParam>({"amg", options(more)});
+        by_blocks->set_near_null_space({{}, said});
+        by_blocks->numeric(space, MatrixOfRank<double, TypeParam>(rank, whole, parts, false, 3));
+        by_rows->set_near_null_space({{}, std::max(said, 3)});
+        by_rows->numeric(space, MatrixOfRank<double, TypeParam>(rank, whole, parts));
+        EXPECT_EQ(applied(*by_blocks, own), applied(*by_rows, own)) << said;
+      });
+}
+
 /// The aggregate of each node, by a host's order or by rounds.
 template <class Space, class Scalar>
 std::vector<std::int64_t> aggregates_of(const HostMatrix<Scalar>& whole, const Parts& parts, bool in_order) {
