@@ -88,9 +88,10 @@ class AutoSolverTest : public ::testing::Test {
 
   /// One that has these candidates and notes in `names` what it sets up.
   static AutoSolver<double, Space> chooser_of(const std::vector<Candidate>& candidates, const System& system,
-                                              std::vector<std::string>& names) {
+                                              std::vector<std::string>& names,
+                                              const AutoSolverOptions& options = {}) {
     return AutoSolver<double, Space>(candidates, system.a.num_rows, static_cast<std::int64_t>(system.a.nnz()),
-                                     setup_of(system, names));
+                                     setup_of(system, names), options);
   }
 };
 TYPED_TEST_SUITE(AutoSolverTest, TestSpaces, SpaceNames);
@@ -370,6 +371,24 @@ TYPED_TEST(AutoSolverTest, ADozenIterationsOfJacobiComeFirstWhereTheyAreWithinTh
   EXPECT_EQ(tried(again, 112), (std::vector<std::string>{"ic0"}));  // 31 of 122
   System easy("poisson2d:4");
   EXPECT_EQ(tried(easy, 116), (std::vector<std::string>{"jacobi"})) << "it is done at the first look";
+}
+
+TYPED_TEST(AutoSolverTest, JacobiIsNotTriedWhereThreeTimesTheWorkOfTheBestIsExpectedOfIt) {
+  using System = typename TestFixture::System;
+  const auto tried = [](double iteration_of_jacobi) {
+    System system("poisson2d:60");
+    std::vector<std::string> names;
+    AutoSolverOptions half;
+    half.budget = 0.5;
+    // A work of 126 is expected of the best.
+    auto chooser = TestFixture::chooser_of({TestFixture::candidate("jacobi", "cg", 1, iteration_of_jacobi, 1),
+                                            TestFixture::candidate("ic0", "cg", 116, 1, 0.1)},
+                                           system, names, half);
+    EXPECT_TRUE(TestFixture::solve(system, chooser, stop_at(1e-10, 2000)).converged);
+    return names;
+  };
+  EXPECT_EQ(tried(3.7), (std::vector<std::string>{"jacobi", "ic0"}));  // 371
+  EXPECT_EQ(tried(3.8), (std::vector<std::string>{"ic0"}));            // 381
 }
 
 TYPED_TEST(AutoSolverTest, WhatOthersShowRaisesWhatIsExpectedOfOneThatWasLeft) {

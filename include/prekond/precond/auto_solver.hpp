@@ -16,13 +16,14 @@ namespace prekond {
 /// Solves A x = b with methods of its own choice.
 ///
 /// It begins with a dozen iterations of Jacobi, to see how hard the system is, where these cost at most
-/// `budget` of what is expected of the best candidate. Then the candidate that is expected to be done first
-/// goes on. It looks at the residual from time to time: where the work left by its rate exceeds that of
-/// another candidate by half, that one goes on from the x reached. A candidate whose setup fails, that
-/// breaks down or that stagnates is out. All decisions follow from modelled work and residuals, none from
-/// times: the same input gives the same bits. Only `probe` asks a clock: before the first setup but Jacobi's
-/// it sets up the two candidates of the least expected work, the second one where its setup is within the
-/// budget, times setups, applications and products with A, and goes on with these figures.
+/// `budget` of what is expected of the best candidate, and a solve with Jacobi at most three times as much as
+/// that. Then the candidate that is expected to be done first goes on. It looks at the residual from time to
+/// time: where the work left by its rate exceeds that of another candidate by half, that one goes on from the
+/// x reached. A candidate whose setup fails, that breaks down or that stagnates is out. All decisions follow
+/// from modelled work and residuals, none from times: the same input gives the same bits. Only `probe` asks a
+/// clock: before the first setup but Jacobi's it sets up the two candidates of the least expected work, the
+/// second one where its setup is within the budget, times setups, applications and products with A, and goes
+/// on with these figures.
 ///
 /// A further solve with the same A begins with the method that solved the last system, which stays set up,
 /// and all that was learnt.

@@ -25,6 +25,9 @@ constexpr std::int64_t first_look = 12;
 /// The work left has to exceed that of an untried candidate by the first factor, or of a tried one by the
 /// second.
 constexpr double patience = 1.5, patience_with_tried = 3;
+/// Jacobi is tried to see how hard the system is unless its work is expected to be over this many times that
+/// of the best candidate: a mesh of many nodes is hard for it, and a few iterations say nothing else.
+constexpr double trial_range = 3;
 /// An attempt has at least this part of the iterations that were expected of it.
 constexpr double least_part_of_iterations = 0.5;
 
@@ -177,8 +180,8 @@ std::vector<Candidate>::iterator AutoSolver<Scalar, Space>::cheapest(const Candi
   return best;
 }
 
-/// The one to begin with: Jacobi, to see how hard the system is, where a dozen iterations are within the
-/// budget; else the cheapest one.
+/// The one to begin with: Jacobi, to see how hard the system is, where it is not far from the best and a
+/// dozen iterations are within the budget; else the cheapest one.
 template <class Scalar, class Space>
 std::vector<Candidate>::iterator AutoSolver<Scalar, Space>::first() {
   const auto best = cheapest(nullptr);
@@ -189,7 +192,9 @@ std::vector<Candidate>::iterator AutoSolver<Scalar, Space>::first() {
                                     [](const Candidate& one) { return one.was_tried; });
   if (is_begun || best == m_candidates.end() || jacobi == m_candidates.end()) return best;
   const double trial = jacobi->setup + first_look * jacobi->iteration;
-  m_is_trial = jacobi != best && trial <= m_budget * best->work(m_solves);
+  const double of_best = best->work(m_solves);
+  m_is_trial =
+      jacobi != best && trial <= m_budget * of_best && jacobi->work(m_solves) <= trial_range * of_best;
   return m_is_trial ? jacobi : best;
 }
 
