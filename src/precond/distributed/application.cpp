@@ -281,14 +281,14 @@ template <class Scalar, class Space>
 MultiVector<Scalar, Space> over_overlap(const Space& space, const DistributedMatrix<Scalar, Space>& a,
                                         const Overlap<Scalar, Space>& overlap,
                                         const MultiVectorView<const Scalar, Space>& x) {
-  const auto import = a.make_import(space, overlap.remote());
+  const auto imported = a.make_import(space, overlap.remote());
   const auto block = [&](std::int64_t rows) {
     return allocate<MultiVector<Scalar, Space>>(space, "prekond::distributed::over_overlap", rows,
                                                 x.extent(1));
   };
-  const MultiVector<Scalar, Space> remote = block(import->num_remote()), all = block(overlap.num_rows());
-  import->start(space, x);
-  import->finish(space, remote);
+  const MultiVector<Scalar, Space> remote = block(imported->num_remote()), all = block(overlap.num_rows());
+  imported->start(space, x);
+  imported->finish(space, remote);
   Kokkos::parallel_for("prekond::distributed::gather_overlap",
                        FlatPolicy<Space>(space, 0, overlap.num_rows()),
                        GatherOverlap<Scalar, Space>{overlap.sources(), 1, x, remote, all});
