@@ -118,6 +118,20 @@ Vector<int, Space> places_by(const Space& space, const NumbersView<Space>& numbe
                         PlaceOfNumber<Space, Find>{numbers, find});
 }
 
+/// The first `rows` rows of each block of b.
+template <class Space>
+struct RowOfBlock {
+  NumbersView<Space> blocks;
+  int b, rows;
+  KOKKOS_FUNCTION std::int64_t operator()(std::int64_t k) const { return blocks(k / rows) * b + k % rows; }
+};
+
+template <class Space>
+Numbers<Space> rows_of_blocks(const Space& space, const NumbersView<Space>& blocks, int b, int rows) {
+  return vector_of<std::int64_t>(space, "prekond::distributed::rows_of_blocks", blocks.extent(0) * rows,
+                                 RowOfBlock<Space>{blocks, b, rows});
+}
+
 /// The place of each of `numbers` in `sorted`; -1: it is not there.
 template <class Space>
 Vector<int, Space> places_of(const Space& space, const NumbersView<Space>& numbers,

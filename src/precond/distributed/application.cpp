@@ -202,17 +202,6 @@ struct SchwarzWorkspace : Workspace {
   std::unique_ptr<Workspace> of_method;
 };
 
-/// The numbers of the rows of blocks of b rows.
-template <class Space>
-Numbers<Space> rows_of_blocks(const Space& space, const Numbers<Space>& blocks, int b) {
-  const auto rows =
-      allocate<Numbers<Space>>(space, "prekond::distributed::rows_of_blocks", blocks.extent(0) * b);
-  Kokkos::parallel_for(
-      "prekond::distributed::rows_of_blocks", FlatPolicy<Space>(space, 0, rows.extent(0)),
-      KOKKOS_LAMBDA(std::int64_t k) { rows(k) = blocks(k / b) * b + k % b; });
-  return rows;
-}
-
 template <class Scalar, class Space>
 class SchwarzApplication : public Application<Scalar, Space> {
  public:
@@ -222,7 +211,8 @@ class SchwarzApplication : public Application<Scalar, Space> {
         m_sources(overlap.sources()),
         m_places(overlap.own_places()),
         m_block_size(overlap.block_size()),
-        m_import(a.make_import(space, rows_of_blocks<Space>(space, overlap.remote(), m_block_size))) {}
+        m_import(a.make_import(space,
+                               rows_of_blocks<Space>(space, overlap.remote(), m_block_size, m_block_size))) {}
 
   void apply(const Space& space, Block<const Scalar, Space> x, Block<Scalar, Space> y,
              Workspace& workspace) const override {

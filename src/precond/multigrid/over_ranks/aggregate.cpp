@@ -232,7 +232,7 @@ Numbers<Space> number_aggregates(const Space& space, const DistributedMatrix<Sca
       KOKKOS_LAMBDA(std::int64_t k) { number(places(k)) = before + k; });
   const auto of_others =
       numbers_of_rows<Scalar, Space>(space, a, result.own, listed<int, Space>(space, places, nodes.own_rows),
-                                     rows_of_nodes<Space>(space, result.other_roots, nodes.unknowns, 1));
+                                     rows_of_blocks<Space>(space, result.other_roots, nodes.unknowns, 1));
   const auto root = result.root;
   const FindNumber<Space> find{result.other_roots};
   const auto part = vector_of<std::int64_t>(
@@ -281,7 +281,7 @@ Numbers<Space> find_in_blocks(const Space& space, const DistributedMatrix<Scalar
   const auto own = nodes.own_numbers;
   const auto foreign = new_numbers<Space>(space, block, own), away = new_numbers<Space>(space, own, block);
   const auto rows = rows_of_graph<Scalar, Space>(space, nodes, graph, a.num_rows());
-  const auto fetched = a.make_row_exchange(space, rows_of_nodes<Space>(space, foreign, nodes.unknowns, 1))
+  const auto fetched = a.make_row_exchange(space, rows_of_blocks<Space>(space, foreign, nodes.unknowns, 1))
                            ->fetch(space, {rows, nodes.numbers});
   const auto columns =
       ColumnNumbers<Space>{block, {}}.with(space, nodes.numbers).with(space, fetched.col_idxs);

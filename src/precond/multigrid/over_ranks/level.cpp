@@ -201,7 +201,7 @@ bool LevelOverRanks<Scalar, Space>::find_coarser(const Space& space, const Distr
     return false;
   const auto tentative =
       tentative_over_ranks<Scalar, Space>(space, a, *m_overlap, nodes, aggregates, vectors);
-  m_of_p.own = rows_of_nodes<Space>(space, aggregates.own, m, m);
+  m_of_p.own = rows_of_blocks<Space>(space, aggregates.own, m, m);
   m_coarse_rows = a.with_rows(space, m_of_p.own);
   m_coarse_near = {tentative.near, m};
   take_q(space, a, aggregates, tentative.q, kept);
@@ -226,8 +226,8 @@ void LevelOverRanks<Scalar, Space>::take_q(const Space& space, const Distributed
             distributed::places_by<Space>(space, aggregates.part, find),
             {}};
     transfer.q = q_of<Scalar, Space>(space, in_s, m_level.unknowns, entries);
-    m_of_p.others = rows_of_nodes<Space>(space, aggregates.others, m, m);
-    const auto rows = rows_of_nodes<Space>(space, numbers, m, m);
+    m_of_p.others = rows_of_blocks<Space>(space, aggregates.others, m, m);
+    const auto rows = rows_of_blocks<Space>(space, numbers, m, m);
     m_columns = m_of_p.places_of(space, rows);
     space.fence("prekond::amg::take_q");
   });

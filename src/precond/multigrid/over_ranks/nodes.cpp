@@ -85,13 +85,6 @@ Numbers<Space> numbers_of_rows(const Space& space, const DistributedMatrix<Scala
   return numbers;
 }
 
-template <class Space>
-Numbers<Space> rows_of_nodes(const Space& space, const NumbersView<Space>& nodes, int unknowns, int rows) {
-  return vector_of<std::int64_t>(
-      space, "prekond::amg::rows_of_nodes", nodes.extent(0) * rows,
-      KOKKOS_LAMBDA(std::int64_t k) { return nodes(k / rows) * unknowns + k % rows; });
-}
-
 template <class Scalar, class Space>
 MultiVector<Scalar, Space> rows_at(const Space& space, const Vector<int, Space>& places,
                                    const MultiVector<Scalar, Space>& x) {
@@ -117,7 +110,7 @@ RankNodes<Scalar, Space>::RankNodes(const Space& space, const DistributedMatrix<
     own_numbers = listed<std::int64_t, Space>(space, own, numbers);
     own_rows = first_rows<Space>(space, overlap.sources(), own, unknowns);
     const auto numbers_of_others = listed<std::int64_t, Space>(space, others, numbers);
-    first_of_others = rows_of_nodes<Space>(space, numbers_of_others, unknowns, 1);
+    first_of_others = rows_of_blocks<Space>(space, numbers_of_others, unknowns, 1);
     space.fence("prekond::amg::rank_nodes");  // the list goes away
   });
   m_import = a.make_import(space, first_of_others);
@@ -139,10 +132,6 @@ void RankNodes<Scalar, Space>::exchange(const Space& space, const Vector<T, Spac
         words(places(k)) = static_cast<T>(WordParts<Scalar>::word(received, k));
       });
 }
-
-#define PREKOND_AMG_NODES_OF_SPACE(Space) \
-  template Numbers<Space> rows_of_nodes(const Space&, const NumbersView<Space>&, int, int);
-PREKOND_INSTANTIATE_SPACES(PREKOND_AMG_NODES_OF_SPACE)
 
 #define PREKOND_AMG_NODES(Scalar, Space)                                                                     \
   template class RankNodes<Scalar, Space>;                                                                   \

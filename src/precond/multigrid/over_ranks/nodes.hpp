@@ -20,6 +20,7 @@ using distributed::new_numbers;
 using distributed::Numbers;
 using distributed::numbers_where;
 using distributed::NumbersView;
+using distributed::rows_of_blocks;
 using distributed::united;
 using distributed::vector_of;
 
@@ -29,10 +30,6 @@ template <class Scalar, class Space>
 Numbers<Space> numbers_of_rows(const Space& space, const DistributedMatrix<Scalar, Space>& a,
                                const Numbers<Space>& mine, const Vector<int, Space>& rows,
                                const Numbers<Space>& wanted);
-
-/// The first `rows` rows of each node.
-template <class Space>
-Numbers<Space> rows_of_nodes(const Space& space, const NumbersView<Space>& nodes, int unknowns, int rows);
 
 /// Rows places(0), places(1), ... of x. Fences.
 template <class Scalar, class Space>

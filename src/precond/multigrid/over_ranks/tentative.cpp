@@ -44,7 +44,7 @@ GivenRows<Scalar, Space> give_members(const Space& space, const DistributedMatri
     space.fence("prekond::amg::give_members");
   });
   const CsrView<Scalar, Space> members(rows.num_rows, rows.num_cols, rows.row_ptrs, rows.col_idxs, values);
-  return a.make_row_exchange(space, rows_of_nodes<Space>(space, aggregates.other_roots, nodes.unknowns, 1))
+  return a.make_row_exchange(space, rows_of_blocks<Space>(space, aggregates.other_roots, nodes.unknowns, 1))
       ->give(space, {members, nodes.numbers});
 }
 
@@ -82,7 +82,7 @@ template <class Scalar, class Space>
 void find_rows(const Space& space, const RankNodes<Scalar, Space>& nodes, const Vector<int, Space>& sources,
                std::int64_t num_own, Members<Space>& members) {
   const int unknowns = nodes.unknowns;
-  const auto numbers = rows_of_nodes<Space>(space, members.nodes, unknowns, unknowns);
+  const auto numbers = rows_of_blocks<Space>(space, members.nodes, unknowns, unknowns);
   const auto size = static_cast<std::int64_t>(numbers.extent(0));
   const auto find = distributed::find_from<Space>(space, nodes.numbers, nodes.own_numbers);
   const auto rows = vector_of<int>(
