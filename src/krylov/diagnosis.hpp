@@ -3,6 +3,7 @@
 #pragma once
 /// The diagnosis of a solve that ended without success: the sizes of the products, and whether A is singular.
 #include "column_norms.hpp"
+#include "matrix/counter_hash.hpp"
 #include "scaled_system.hpp"
 
 #include <algorithm>
@@ -11,6 +12,20 @@
 #include <optional>
 
 namespace prekond::krylov {
+
+/// Gives entries the random signs of their rows; or makes those below `least` zeros.
+template <class Scalar, class Space>
+struct AlterEntries {
+  VectorView<Scalar, Space> v;
+  RowNumbers<Space> rows;
+  real_type_t<Scalar> least;
+  bool by_signs;
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
+    if (by_signs && (prekond::impl::counter_hash(0, static_cast<std::uint64_t>(rows(i))) & 1) != 0)
+      v(i) = -v(i);
+    if (!by_signs && Kokkos::abs(v(i)) < least) v(i) = 0;
+  }
+};
 
 /// The diagnosis of one column at a time. It allocates two vectors and waits for norms, so it is not for use
 /// in an iteration.
@@ -57,7 +72,9 @@ class Diagnosis {
 
   /// Whether A is singular to the precision of its type: the least of ||A v|| / ||v|| for v = r, x, b (of
   /// column c, r = b - A x) is below eps^(3/4) times the largest, or below sqrt(eps) times for a large
-  /// relative residual.
+  /// relative residual. The largest may be that of a few large entries, so ||A v|| is below as much of
+  /// ||A (d v)|| too, for random signs d, which is about || |A| |v| ||; or A maps the large entries of v to
+  /// zero.
   bool looks_singular(int c, VectorView<const Scalar, Space> r, const ExtendedNumber& size_r,
                       VectorView<const Scalar, Space> x, const ExtendedNumber& size_x,
                       double relative_residual, int* products) {
@@ -69,14 +86,33 @@ class Diagnosis {
     m_norms.read(m_problem.space, 3, m_problem.reducer);
     *products += 3;
     double smallest = std::numeric_limits<double>::infinity(), largest = 0;
+    int least = 0;
     for (int k = 0; k < 3; ++k) {
       if (!sizes[k].is_finite() || sizes[k].is_zero() || !m_norms.of(0, k).is_finite()) continue;
       const double stretch = ratio(m_norms.of(0, k), sizes[k].times_power(-sizes[k].exponent));
+      if (stretch < smallest) least = k;
       smallest = std::min(smallest, stretch);
       largest = std::max(largest, stretch);
     }
     const double epsilon = static_cast<double>(std::numeric_limits<Real>::epsilon());
-    return smallest <= std::pow(epsilon, relative_residual > std::pow(epsilon, 0.25) ? 0.5 : 0.75) * largest;
+    const double little = std::pow(epsilon, relative_residual > std::pow(epsilon, 0.25) ? 0.5 : 0.75);
+    if (!(smallest <= little * largest)) return false;
+    const ExtendedNumber image = m_norms.of(0, least);
+    const VectorView<const Scalar, Space> vectors[] = {r, x, b};
+    const RowNumbers<Space> rows = m_problem.a.row_numbers(m_problem.space);
+    for (const bool by_signs : {true, false}) {
+      times_power<Scalar, Space>(m_problem.space, vectors[least], m_p, -sizes[least].exponent);
+      Kokkos::parallel_for(
+          "prekond::krylov::alter_entries",
+          Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(
+              m_problem.space, 0, static_cast<std::int64_t>(m_p.extent(0))),
+          AlterEntries<Scalar, Space>{m_p, rows, static_cast<Real>(std::pow(epsilon, 0.25)), by_signs});
+      m_system.multiply(as_multivector(VectorView<const Scalar, Space>(m_p)), as_multivector(m_y));
+      const ExtendedNumber altered = norm_of(m_y);
+      ++*products;
+      if (by_signs ? ratio(image, altered) <= little : altered.is_zero()) return true;
+    }
+    return false;
   }
 
  private:

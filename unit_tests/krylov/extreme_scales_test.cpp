@@ -522,5 +522,25 @@ TYPED_TEST(ExtremeScalesTest, SingularSystemsEndAsBreakdownSingular) {
   EXPECT_GE(10 * named, 8 * ends);
 }
 
+/// A regular matrix with entries of 10^20: most of A x is nothing against these, which says nothing of x.
+TYPED_TEST(ExtremeScalesTest, LargeEntriesMakeNoMatrixSingular) {
+  HostMatrix<double> a = problem("poisson2d:20");
+  for (const int i : {3, 200, 377})
+    for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k)
+      if (a.col_idxs[k] == i) a.values[k] = 1e20;
+  std::vector<double> b = random_vector(a.num_rows);
+  for (const int i : {3, 200, 377}) b[i] = 0;
+  int ends = 0;
+  for (const Variant& variant : all_variants()) {
+    SCOPED_TRACE(variant.name());
+    const auto solved =
+        solve_with<double, TypeParam>(variant, operator_of<TypeParam>(a), nullptr, b, stop_at(1e-15, 1500));
+    EXPECT_FALSE(solved.result.looks_singular);
+    EXPECT_NE(solved.result.reason, StopReason::breakdown_singular);
+    ends += solved.result.converged ? 0 : 1;
+  }
+  EXPECT_GT(ends, 3);
+}
+
 }  // namespace
 }  // namespace prekond::testing
