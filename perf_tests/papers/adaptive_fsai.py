@@ -48,6 +48,7 @@ STRATEGIES = ["list", "marker", "merge"]
 PUBLISHED = "adaptive_fsai:max_steps=30:step_size=1:tolerance=0.001:step_tolerance=0"
 LOCAL_SYSTEMS = ["fsai:power=1", "fsai:power=2", "fsai:power=3:prefilter=0.05", PUBLISHED]
 LONG_SECONDS = 60
+LOST = 5
 DIRECT = {"cpu": ("peer_cholmod", "CHOLMOD"), "h200": ("peer_cudss", "cuDSS")}
 
 # The paper's matrices (Table 1): kind, rows, entries a row.
@@ -125,8 +126,7 @@ def gradient_settings(marker_bytes):
 
 
 def settings_of(table, arguments):
-    return {"2": lambda: [*static_settings(), *adaptive_settings()],
-            "3": lambda: list(gradient_settings(arguments.marker_bytes)),
+    return {"3": lambda: list(gradient_settings(arguments.marker_bytes)),
             "4": lambda: [PUBLISHED + ":setup_scalar=single", PUBLISHED + ":setup_scalar=double"],
             "5": lambda: ["jacobi", PUBLISHED + ":setup_scalar=single"]}[table]()
 
@@ -167,13 +167,13 @@ def measured(setting, row):
             "setup_bytes": precond["setup_bytes"], "breakdowns": precond["breakdowns"]["count"]}
 
 
-def compare(arguments, source, settings):
-    """The machine, the matrix, and a result a setting."""
+def compare(arguments, source, settings, repeat=None):
+    """The machine, the matrix, and a result a setting; `repeat` in place of the option's."""
     with tempfile.TemporaryDirectory() as folder:
         file = os.path.join(folder, "report.json")
         matrix = ["--generate", source] if source in GENERATED else [source]
         command = [arguments.prekond, "compare", *matrix, "--rhs", "a_ones", "--x0", "precond", "--precond", ",".join(settings),
-                   "--repeat", arguments.repeat, "--max-iters", "10000" if settings[0] == "jacobi" else "20000", "--quiet",
+                   "--repeat", repeat or arguments.repeat, "--max-iters", "10000" if settings[0] == "jacobi" else "20000", "--quiet",
                    "--report", file]
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False,
                               timeout=arguments.timeout)
@@ -185,6 +185,23 @@ def compare(arguments, source, settings):
     size = {"rows": whole["matrix"]["rows"], "nnz": whole["matrix"]["nnz"]}
     threads = {} if machine["device"] else {"threads": whole["prekond"]["threads"]}
     return machine, size, [{**measured(name, row), **threads} for name, row in zip(settings, rows)]
+
+
+def tuned_cases(arguments, source):
+    """What compare() returns for table 2: every setting once, then the three best of each FSAI as medians. A static FSAI is left out where
+    the setup of a smaller power of the same prefilter alone took LOST times the best total."""
+    static = list(static_settings())
+    machine, size, cases = compare(arguments, source, [*adaptive_settings(), *(one for one in static if int(option(one, "power")) < 3)], "1")
+    for power in ("3", "4", "5"):
+        best = min(case["total"] for case in cases if case["converged"])
+        lost = {option(case["setting"], "prefilter") for case in cases if case.get("setup", 0) > LOST * best}
+        settings = [one for one in static if option(one, "power") == power and option(one, "prefilter") not in lost]
+        cases += compare(arguments, source, settings, "1")[2] if settings else []
+    for name in ("fsai:", "adaptive_fsai:"):
+        sound = sorted((case for case in cases if case["converged"] and case["setting"].startswith(name)), key=lambda case: case["total"])
+        for case in compare(arguments, source, [case["setting"] for case in sound[:3]])[2] if sound else []:
+            next(old for old in cases if old["setting"] == case["setting"]).update(case)
+    return machine, size, cases
 
 
 def json_rows(arguments, program, *words):
@@ -233,7 +250,8 @@ def local_cases(arguments, source):
 def cases_of(arguments, content, table, matrix, source):
     if table == "figures":
         return local_cases(arguments, source)
-    content["machine"], content["matrices"][matrix], cases = compare(arguments, source, settings_of(table, arguments))
+    found = tuned_cases(arguments, source) if table == "2" else compare(arguments, source, settings_of(table, arguments))
+    content["machine"], content["matrices"][matrix], cases = found
     return cases + (direct_case(arguments, source) if table == "5" else [])
 
 

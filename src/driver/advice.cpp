@@ -11,11 +11,15 @@
 namespace prekond::driver {
 namespace {
 
-constexpr std::size_t most_tries = 3;
-/// Commands after the first are shown up to this multiple of its work.
-constexpr double worth_a_try = 2;
+/// The methods of the list that a reason names.
+constexpr std::size_t most_named = 4;
 /// A solve that converges in as many iterations is left in peace.
 constexpr std::int64_t few_iterations = 200;
+/// The rate of this number of iterations promises an end within that multiple of them.
+constexpr std::int64_t enough_iterations = 20;
+constexpr double most_times = 20;
+/// A limit is this multiple of what is expected: the rate may fall, and a solve ends when it has converged.
+constexpr double spare = 5;
 
 /// A setting as an argument; nothing for a flag that is off.
 std::string argument_of(const SettingKey& key, const std::string& value) {
@@ -26,40 +30,84 @@ std::string argument_of(const SettingKey& key, const std::string& value) {
   return flag + (key.bare.empty() && !value.starts_with('-') ? " " : "=") + quoted(value);
 }
 
-/// "prekond solve a.mtx --rtol 1e-8 --precond amg --solver cg", with the settings that were given or only
-/// with the matrix. --devices is for a few preconditioners only.
-std::string command_of(const Settings& settings, const Candidate& candidate, bool with_all) {
-  std::string text = "prekond solve";
-  for (const SettingKey& key : setting_keys("solve")) {
-    const auto given = settings.given.find(key.name);
-    const bool is_matrix = key.name == "matrix" || key.name == "generate";
-    if (given == settings.given.end() || key.name == "solver" || key.name == "precond" ||
-        key.name == "devices" || (!with_all && !is_matrix))
-      continue;
-    text += argument_of(key, to_string(given->second.value));
-  }
-  text += " --precond " + candidate.preconditioner.name;
-  for (const auto& [name, value] : candidate.preconditioner.options)
-    text += " -p " + quoted(name + "=" + to_string(value));
-  text += " --solver " + candidate.solver.name;
-  for (const auto& [name, value] : candidate.solver.options)
-    text += " -s " + quoted(name + "=" + to_string(value));
+/// " --precond amg -p cycle=w --solver cg"; nothing for `auto`, the default.
+std::string words_of(const MethodChoice& preconditioner, const MethodChoice& solver) {
+  std::string text;
+  const auto add = [&](const std::string& flag, const std::string& option, const MethodChoice& choice) {
+    if (choice.name != automatic) text += flag + choice.name;
+    for (const auto& [name, value] : choice.options) text += option + quoted(name + "=" + to_string(value));
+  };
+  add(" --precond ", " -p ", preconditioner);
+  add(" --solver ", " -s ", solver);
   return text;
 }
 
-Json try_json(const Candidate& candidate, const std::string& command, const std::string& reason) {
+std::string words_of(const Candidate& candidate) {
+  return words_of(candidate.preconditioner, candidate.solver);
+}
+
+/// "prekond solve a.mtx --rtol 1e-8" and the words of a method, with the settings that were given. --devices
+/// is for a few preconditioners only.
+std::string command_of(const Settings& settings, const std::string& method) {
+  std::string text = "prekond solve";
+  for (const SettingKey& key : setting_keys("solve")) {
+    const auto given = settings.given.find(key.name);
+    if (given == settings.given.end() || key.name == "solver" || key.name == "precond" ||
+        key.name == "devices")
+      continue;
+    text += argument_of(key, to_string(given->second.value));
+  }
+  return text + method;
+}
+
+Json try_json(const std::string& command, const MethodChoice& preconditioner, const std::string& solver,
+              double work, const std::string& reason) {
   return {{"command", command},
-          {"preconditioner", candidate.preconditioner.name},
-          {"options", to_json(candidate.preconditioner.options)},
-          {"solver", candidate.solver.name},
-          {"expected_products", candidate.work()},
+          {"preconditioner", preconditioner.name},
+          {"options", to_json(preconditioner.options)},
+          {"solver", solver},
+          {"expected_products", work},
           {"reason", reason}};
+}
+
+/// "amg with cg 318, ic0 with cg 402": the work that is expected of the first ones.
+std::string expected_text(const std::vector<Candidate>& candidates) {
+  std::string text;
+  for (std::size_t k = 0; k < std::min(most_named, candidates.size()); ++k)
+    text += text_of(k == 0 ? "" : ", ", to_string(candidates[k]), format(" %.0f", candidates[k].work()));
+  return text;
+}
+
+/// The first of the list may need more iterations than were allowed; then the default's.
+Json by_auto(Settings settings, const std::vector<Candidate>& candidates) {
+  if (spare * candidates.front().iterations > static_cast<double>(settings.stopping.max_iters))
+    settings.given.erase("max_iters");
+  return try_json(
+      command_of(settings, ""), {automatic, {}}, automatic, candidates.front().work(),
+      "auto goes from method to method as they turn out; at first it expects, in products with A: " +
+          expected_text(candidates));
+}
+
+/// The same with more iterations, as far as the mean rate promises an end.
+Json with_more_iterations(const Settings& settings, const SolveResult& result, double factor, double work) {
+  const double expected = factor * static_cast<double>(result.iterations);
+  const double unit = std::pow(10, std::max(0.0, std::floor(std::log10(spare * expected)) - 1));
+  Settings more = settings;
+  more.given["max_iters"].value = static_cast<std::int64_t>(unit * std::ceil(spare * expected / unit));
+  const MethodChoice preconditioner{settings.precond, settings.precond_options};
+  return try_json(
+      command_of(more, words_of(preconditioner, {settings.solver, settings.solver_options})), preconditioner,
+      settings.solver, factor * work,
+      format(
+          "at the rate so far it takes about %.0f iterations, and no other method is expected to take less",
+          expected));
 }
 
 /// Is the end of a solve one that another method may do without?
 bool depends_on_method(const SolveResult& result) {
   switch (result.reason) {
     case StopReason::max_iters:
+    case StopReason::breakdown_arnoldi:
     case StopReason::breakdown_not_spd:
     case StopReason::breakdown_preconditioner_not_spd:
     case StopReason::breakdown_rho:
@@ -143,30 +191,26 @@ double work_of_iteration_of(const MethodFacts& method, const MatrixStatistics& f
 }  // namespace
 
 Json tries_for(const Settings& settings, const MatrixStatistics& facts, bool is_complex) {
-  Json tries = Json::array();
   const std::vector<Candidate> candidates =
       by_expected_work(candidates_for(facts, !is_host_space<Space>, is_complex));
-  for (const Candidate& candidate : candidates) {
-    if (tries.size() == most_tries || candidate.work() > worth_a_try * candidates.front().work()) break;
-    const std::string kind = candidate.needs_spd ? "A is symmetric and its diagonal positive; "
-                             : facts.symmetric_values
-                                 ? "A is symmetric, but not all of its diagonal is positive; "
-                                 : "A is not symmetric; ";
-    tries.push_back(try_json(
-        candidate, command_of(settings, candidate, false),
-        kind + format("the work of about %.0f products with A is expected, %.0f for the setup and %.3g for "
-                      "each of %.0f iterations",
-                      candidate.work(), candidate.setup, candidate.iteration,
-                      std::ceil(candidate.iterations))));
-  }
-  return tries;
+  if (candidates.empty()) return Json::array();
+  Settings matrix;
+  for (const auto& [key, given] : settings.given)
+    if (key == "matrix" || key == "generate") matrix.given[key] = given;
+  Json solve = by_auto(matrix, candidates), compare = solve;
+  const std::string command = solve.at("command");
+  compare["command"] = "prekond compare" + command.substr(std::string("prekond solve").size());
+  compare["reason"] = "it measures each method of the list, for a solve that is repeated";
+  return Json::array({solve, compare});
 }
 
 template <class Scalar>
-Json better_than(const Context& context, const Problem<Scalar>& problem, const Outcome<Scalar>& outcome) {
+Json better_than(const Context& context, const Problem<Scalar>& problem, const Outcome<Scalar>& outcome,
+                 bool is_automatic) {
   const SolveResult& result = outcome.solve;
-  const StoppingOptions& stopping = context.settings.stopping;
-  if (result.converged ? result.iterations <= few_iterations : !depends_on_method(result))
+  const Settings& settings = context.settings;
+  const StoppingOptions& stopping = settings.stopping;
+  if (result.converged ? is_automatic || result.iterations <= few_iterations : !depends_on_method(result))
     return Json::array();
   const double factor =
       still_to_come(result, std::max(stopping.rtol, problem.norm_b > 0 ? stopping.atol / problem.norm_b : 0));
@@ -175,19 +219,31 @@ Json better_than(const Context& context, const Problem<Scalar>& problem, const O
   const auto list = candidates_for(facts, !is_host_space<Space>, is_complex<Scalar>);
   const auto iterations = static_cast<double>(result.iterations);
   const double work = iterations * work_of_iteration_of(outcome.method, facts, list);
-  const std::vector<Candidate> candidates =
-      successors<Scalar>(context.settings, outcome, list, iterations * (ends ? factor : 1));
-  const auto best = std::find_if(candidates.begin(), candidates.end(), [&](const Candidate& candidate) {
-    return candidate.iterations <= static_cast<double>(stopping.max_iters);
-  });
-  if (best == candidates.end() || (ends && 2 * best->work() > factor * work)) return Json::array();
-  std::string taken = format("this solve took that of %.0f", work);
-  if (!result.converged)
-    taken += ends ? format(" and would take about %.0f at its rate", factor * work) : " and failed";
-  return Json::array(
-      {try_json(*best, command_of(context.settings, *best, true),
-                format("the work of about %.0f products with A is expected of ", best->work()) +
-                    to_string(*best) + ", and " + taken)});
+  if (!is_automatic) {
+    const std::vector<Candidate> candidates =
+        successors<Scalar>(settings, outcome, list, iterations * (ends ? factor : 1));
+    const auto best = std::find_if(candidates.begin(), candidates.end(), [&](const Candidate& candidate) {
+      return candidate.iterations <= static_cast<double>(stopping.max_iters);
+    });
+    if (best != candidates.end() && (!ends || 2 * best->work() <= factor * work)) {
+      std::string taken = format("this solve took that of %.0f", work);
+      if (!result.converged)
+        taken += ends ? format(" and would take about %.0f at its rate", factor * work) : " and failed";
+      return Json::array({try_json(
+          command_of(settings, words_of(*best)), best->preconditioner, best->solver.name, best->work(),
+          format("the work of about %.0f products with A is expected of ", best->work()) + to_string(*best) +
+              ", and " + taken)});
+    }
+  }
+  if (result.converged) return Json::array();
+  if (ends && factor <= most_times && result.iterations >= enough_iterations)
+    return Json::array({with_more_iterations(settings, result, factor, work)});
+  const std::vector<Candidate> all = by_expected_work(list);
+  if (all.empty()) return Json::array();
+  const Json last = by_auto(settings, all);
+  const bool was_auto = settings.precond == automatic && settings.solver == automatic &&
+                        last.at("command") == command_of(settings, "");
+  return was_auto ? Json::array() : Json::array({last});
 }
 
 void print_tries(const Json& report) {
@@ -200,7 +256,7 @@ void print_tries(const Json& report) {
 }
 
 #define PREKOND_DRIVER_BETTER_THAN(Scalar) \
-  template Json better_than<Scalar>(const Context&, const Problem<Scalar>&, const Outcome<Scalar>&);
+  template Json better_than<Scalar>(const Context&, const Problem<Scalar>&, const Outcome<Scalar>&, bool);
 PREKOND_DRIVER_BETTER_THAN(double)
 PREKOND_DRIVER_BETTER_THAN(Complex)
 

@@ -8,17 +8,19 @@
 
 namespace prekond::driver {
 
-/// Up to three commands that solve with the matrix of the settings, the least expected work first; none where
-/// no method of the list fits.
+/// Two commands for the matrix of the settings, a solve by `auto` with what it expects of its list, and a
+/// comparison of the list; none where no method of it fits.
 Json tries_for(const Settings& settings, const MatrixStatistics& facts, bool is_complex);
 
-/// For one process. A command with all the settings of a solve that took long or failed, and another method;
-/// none where its expected work is more than half of what the solve took or would take.
+/// For one process. A command with all the settings of a solve that took long or failed: another method,
+/// where its expected work is at most half of what the solve took or would take; else, of one that failed,
+/// more iterations where its rate promises an end, or `auto`. None where nothing is left.
 ///
 /// After a method of the list only those follow that are expected to take fewer iterations, so that advice
 /// that is followed comes to an end.
 template <class Scalar>
-Json better_than(const Context& context, const Problem<Scalar>& problem, const Outcome<Scalar>& outcome);
+Json better_than(const Context& context, const Problem<Scalar>& problem, const Outcome<Scalar>& outcome,
+                 bool is_automatic);
 
 /// Prints the report's `try`: commands, unfolded, and the reasons below them.
 void print_tries(const Json& report);

@@ -185,9 +185,12 @@ class Parser {
 
   void add_plot() {
     CLI::App* sub = m_app.add_subcommand(
-        "plot", "Draw residuals of histories, and seconds and levels of reports, with Python's matplotlib.");
-    sub->add_option("FILES", m_result.files, "histories and tables in CSV, reports of solve and of compare")
-        ->option_text("HISTORY.csv|TABLE.csv|REPORT.json ...")
+        "plot",
+        "Draw residuals of histories, seconds and levels of reports, and patterns of matrices, with Python's "
+        "matplotlib.");
+    sub->add_option("FILES", m_result.files,
+                    "histories and tables in CSV, reports of solve and of compare, matrices")
+        ->option_text("HISTORY.csv|TABLE.csv|REPORT.json|MATRIX.mtx[.gz] ...")
         ->required();
     sub->add_option("-o,--output", m_result.output, "the picture, in the format that its name ends with")
         ->option_text("FILE.{svg,pdf,png}")

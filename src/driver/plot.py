@@ -6,10 +6,12 @@ Arguments: OUTPUT FILE...
 
 A history in CSV, or the report of a solve that wrote one, is a curve of relative residuals. Reports, also those of
 compare, and its table in CSV are bars of setup and solve. Levels of multigrid in a report are curves of their rows.
+A matrix of coordinates, FILE.mtx or FILE.mtx.gz, is its pattern, darker where more entries are near each other.
 The exit code is 2 where matplotlib is missing or does not know the output's format, 3 for input that is none of these.
 """
 
 import csv
+import gzip
 import json
 import os
 import sys
@@ -22,12 +24,14 @@ def leave(text, code):
 
 try:
     import matplotlib
+    import numpy
     matplotlib.use("Agg")  # without a display
     from matplotlib import pyplot
 except ImportError:
     leave("plot needs matplotlib, which this python3 does not have: python3 -m pip install matplotlib", 2)
 
-curves, bars, levels = [], [], []  # of (label, numbers, ...)
+curves, bars, levels, patterns = [], [], [], []  # of (label, numbers, ...)
+FINEST = 600  # squares along the side of a pattern
 
 
 def read_csv(path, label):
@@ -60,6 +64,29 @@ def read_report(path):
             history = os.path.join(os.path.dirname(path), os.path.basename(history))
         if history:
             read_csv(history, label)
+
+
+def read_pattern(path, label):
+    with (gzip.open if path.endswith(".gz") else open)(path, "rt", encoding="utf-8") as file:
+        head = file.readline().lower().split()
+        if head[:3] != ["%%matrixmarket", "matrix", "coordinate"]:
+            raise ValueError("no matrix of coordinates")
+        size = next((line for line in file if line.strip() and not line.startswith("%")), "").split()
+        rows, columns, entries = (int(number) for number in size)
+        places = numpy.loadtxt(file, usecols=(0, 1), ndmin=2, max_rows=entries).reshape(-1, 2) - 0.5
+    if head[4] != "general":
+        places = numpy.vstack([places, places[places[:, 0] != places[:, 1]][:, ::-1]])
+    counts, _, _ = numpy.histogram2d(places[:, 0], places[:, 1], bins=[min(rows, FINEST), min(columns, FINEST)],
+                                     range=[[0, rows], [0, columns]])
+    patterns.append((f"{label}: {rows} x {columns}, {len(places)} entries", rows, columns, counts))
+
+
+def draw_patterns(axes):
+    label, rows, columns, counts = patterns[0]
+    shades = numpy.where(counts > 0, 0.4 + 0.6 * counts / max(counts.max(), 1), 0)
+    axes.imshow(shades, cmap="Greys", vmin=0, vmax=1, extent=(0, columns, rows, 0), interpolation="nearest")
+    axes.set(xlabel="column", ylabel="row", title=label)
+    patterns.pop(0)
 
 
 def draw_curves(axes):
@@ -95,13 +122,16 @@ def main():
         try:
             if path.endswith(".csv"):
                 read_csv(path, os.path.basename(path)[:-4])
+            elif path.endswith((".mtx", ".mtx.gz")):
+                read_pattern(path, os.path.basename(path).split(".mtx")[0])
             else:
                 read_report(path)
         except OSError as error:
             leave(f"{path}: {error}", 3)
-        except (KeyError, TypeError, ValueError) as error:
-            leave(f"{path}: is no history, table or report of prekond ({error})", 3)
+        except (EOFError, IndexError, KeyError, TypeError, ValueError) as error:
+            leave(f"{path}: is no history, table or report of prekond, and no matrix ({error})", 3)
     panels = [draw for draw, data in ((draw_curves, curves), (draw_bars, bars), (draw_levels, levels)) if data]
+    panels += [draw_patterns] * len(patterns)
     if not panels:
         leave("nothing to plot: no solve of these files has ended", 3)
     pyplot.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "prekond"})  # text as text, the same each time

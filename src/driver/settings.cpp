@@ -163,14 +163,14 @@ std::vector<std::string> words_of(const SettingKey& key) {
 /// that takes any. \throws OptionError for another value. Where it may be a file as well, it has to look like
 /// one: else it is a slip, not a missing file.
 std::string known_word(const SettingKey& key, const std::string& value) {
-  std::vector<std::string> all = words_of(key);
-  if (all.empty()) return value;
-  const bool may_be_file = all.back() == "FILE.mtx";
-  if (may_be_file) all.pop_back();
-  if (const std::string* word = find_name(value, all)) return *word;
+  std::vector<std::string> known = words_of(key);
+  if (known.empty()) return value;
+  const bool may_be_file = known.back() == "FILE.mtx";
+  if (may_be_file) known.pop_back();
+  if (const std::string* word = find_name(value, known)) return *word;
   if (may_be_file && names_file(value)) return value;
-  std::string words = all.front();
-  for (std::size_t k = 1; k < all.size(); ++k) words += (may_be_file ? ", " : "|") + all[k];
+  std::string words = known.front();
+  for (std::size_t k = 1; k < known.size(); ++k) words += (may_be_file ? ", " : "|") + known[k];
   throw OptionError("--" + key.name + (key.bare.empty() ? "" : "=") + " takes " + words +
                     (may_be_file ? " or a FILE.mtx" : "") + ", not '" + value + "'");
 }

@@ -41,9 +41,10 @@ void solve(const Context& context, const std::vector<Method<Scalar>>& methods, M
   const bool has_solution = !settings.solution.empty() && is_sound;
   Vector<Scalar, Space> solution;
   if (has_solution) solution = problem.whole_solution(context, outcome.x);
-  const bool may_advise =
-      context.processes.is_serial() && outcome.signal == 0 && !methods.front().is_automatic;
-  outcome.report["try"] = may_advise ? better_than<Scalar>(context, problem, outcome) : Json::array();
+  const bool may_advise = context.processes.is_serial() && outcome.signal == 0;
+  outcome.report["try"] = may_advise
+                              ? better_than<Scalar>(context, problem, outcome, methods.front().is_automatic)
+                              : Json::array();
   if (profile) outcome.report["profile"] = profile->json();
   context.processes.on_root([&] {
     context.progress.end();

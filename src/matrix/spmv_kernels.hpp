@@ -12,6 +12,7 @@
 #include "core/load_once.hpp"
 #include "core/packed.hpp"
 #include "core/resident_bounds.hpp"
+#include "matrix/host_row_sum.hpp"
 #include "matrix/product_teams.hpp"
 #include "matrix/row_update.hpp"
 
@@ -33,8 +34,6 @@ struct SpmvTuning {
   static constexpr int longest_of_stream = 1024;
   // Threads of a multiprocessor that a kernel's registers have to leave room for.
   static constexpr int resident_threads = 1024;
-  // Sums a row is split into on the host: hides the latency of the additions.
-  static constexpr int host_sums = 4;
   static constexpr int host_rows = 512;  // of a team, where no sum over blocks depends on it
 };
 
@@ -110,19 +109,9 @@ struct SpmvKernel {
   }
 
   KOKKOS_FUNCTION Scalar host_sum(std::int64_t i, int v) const {
-    constexpr int parts = Tuning::host_sums;
     const std::size_t begin = a.row_ptrs(i);
-    const int length = static_cast<int>(a.row_ptrs(i + 1) - begin);
-    const int* cols = a.col_idxs.data() + begin;
-    const Value* values = a.values.data() + begin;
-    const Scalar* xv = column_of_x(v);
-    Scalar sums[parts] = {};
-    int k = 0;
-    for (; k + parts <= length; k += parts)
-      for (int p = 0; p < parts; ++p)
-        sums[p] = multiply_add(static_cast<Scalar>(values[k + p]), xv[cols[k + p]], sums[p]);
-    for (; k < length; ++k) sums[0] = multiply_add(static_cast<Scalar>(values[k]), xv[cols[k]], sums[0]);
-    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    return host_row_sum<Value, Scalar>(a.values.data() + begin, a.col_idxs.data() + begin,
+                                       static_cast<int>(a.row_ptrs(i + 1) - begin), column_of_x(v));
   }
 
   /// True for threads whose row is too long for one, and is left out.

@@ -64,8 +64,16 @@ TEST_F(PlotTest, DrawsHistoriesReportsAndTables) {
     EXPECT_THAT(all, HasSubstr(part));
   EXPECT_EQ(all.find("fsai"), std::string::npos) << "it was not solved";
   EXPECT_THAT(picture({"t.csv"}), HasSubstr("jacobi / cg"));
+  for (const std::string matrix : {"p.mtx", "p.mtx.gz"}) {
+    ASSERT_EQ(run({"generate", "poisson2d:40", "-o", matrix}).code, 0);
+    const std::string pattern = picture({matrix, "t.csv"});
+    EXPECT_THAT(pattern, HasSubstr("p: 1600 x 1600, 7840 entries")) << "also those above the diagonal";
+    EXPECT_THAT(pattern, HasSubstr("jacobi / cg"));
+    EXPECT_THAT(pattern, HasSubstr("<image"));
+  }
   write("other.csv", "a,b\n1,2\n");
-  for (const std::string wrong : {"other.csv", "config.json", "missing.csv", "spd.mtx"}) {
+  write("cut.mtx", "%%MatrixMarket matrix coordinate real general\n2 2\n");
+  for (const std::string wrong : {"other.csv", "config.json", "missing.csv", "first2.mtx", "cut.mtx"}) {
     const Result result = run({"plot", wrong, "-o", "b.svg"});
     EXPECT_EQ(result.code, 3) << wrong;
     EXPECT_EQ(lines_of(result.err).size(), 1u) << result.err;

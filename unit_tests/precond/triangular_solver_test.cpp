@@ -167,6 +167,60 @@ TYPED_TEST(TriangularSolverTest, TheSameBitsOfAnyNumberOfThreads) {
     }
 }
 
+// With more threads some levels are shared by them, as those of poisson3d:48 are.
+TYPED_TEST(TriangularSolverTest, OneThreadInOrderGivesTheBitsOfLevels) {
+  if constexpr (is_host_space<TypeParam>) {
+    namespace solves = impl::triangular;
+    const TypeParam space;
+    std::vector<Case> cases = triangular_cases();
+    cases.push_back({"poisson3d:48", generated("poisson3d:48")});
+    cases.push_back({"elasticity3d:12", generated("elasticity3d:12")});
+    int in_order = 0;
+    for (const Case& test : cases)
+      for (const Triangle which : triangles)
+        for (const Storage storage : {Storage::full, Storage::single_precision}) {
+          SCOPED_TRACE(test.name);
+          const HostMatrix<double> n = strict_triangle(test.matrix, which);
+          if (n.num_rows == 0) continue;
+          const CsrGraph<TypeParam> graph = graph_of<TypeParam>(n);
+          const auto order = solves::make_level_order<TypeParam>(
+              space, graph, level_schedule<TypeParam>(space, graph, which), which, TriangularMethod::levels);
+          if (order.threads_in_order == 0) continue;
+          ++in_order;
+          const solves::Factor<double, TypeParam> factor{"test",
+                                                         which,
+                                                         graph,
+                                                         {},
+                                                         to_device<TypeParam>(n.values),
+                                                         to_device<TypeParam>(scales_of<double>(n.num_rows))};
+          const auto b = right_sides<double>(n.num_rows, 2);
+          const auto solution = [&](int threads) {
+            auto own = order;
+            own.threads_in_order = threads;
+            std::vector<std::string> notes;
+            const auto solve = solves::make_level_solve<double, TypeParam>(
+                space, factor, std::make_shared<const solves::LevelOrder<TypeParam>>(own), storage, notes);
+            const auto workspace = solve->make_workspace(space, 2);
+            const MultiVector<double, TypeParam> x("x", n.num_rows, 2), y("y", n.num_rows, 2);
+            for (int v = 0; v < 2; ++v)
+              for (std::int64_t i = 0; i < n.num_rows; ++i) x(i, v) = b[v][i];
+            solve->apply(space, x, y, *workspace);
+            space.fence();
+            return std::vector<double>(y.data(), y.data() + y.size());
+          };
+          EXPECT_EQ(solution(std::numeric_limits<int>::max()), solution(0));
+        }
+    EXPECT_GE(in_order, 20);
+    // The rows of a triangle by colours depend on later ones too.
+    const auto graph = graph_of<TypeParam>(strict_triangle(generated("poisson2d:9"), Triangle::upper));
+    const auto levels = level_schedule<TypeParam>(space, graph, Triangle::upper);
+    for (const Triangle which : triangles)
+      EXPECT_EQ(solves::make_level_order<TypeParam>(space, graph, levels, which, TriangularMethod::levels)
+                        .threads_in_order > 0,
+                which == Triangle::upper);
+  }
+}
+
 // ------------------------------------------------------------------------------------------------ sync_free
 
 /// Did a row give up?

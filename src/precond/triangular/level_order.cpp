@@ -5,10 +5,12 @@
 #include "core/instantiate.hpp"
 #include "matrix/longest_row.hpp"
 #include "pattern/levels/level_at.hpp"
+#include "precond/triangular/grouped_sweeps.hpp"
 #include "precond/triangular/solve.hpp"
 #include "precond/triangular/solve_block_row.hpp"
 #include "precond/triangular/solve_row.hpp"
 
+#include <limits>
 #include <stdexcept>
 
 namespace prekond::impl::triangular {
@@ -95,6 +97,36 @@ bool is_in_order(const Space& space, const CsrGraph<Space>& n, Triangle which) {
   return others == 0;
 }
 
+/// The columns of the row at each place, as the place has them.
+template <class Space>
+struct ColumnsInOrder {
+  CsrGraphView<Space> n, ordered;
+  VectorView<const int, Space> permutation;
+  VectorView<int, Space> columns;
+  KOKKOS_FUNCTION void operator()(std::int64_t at) const {
+    const std::size_t from = n.row_ptrs(permutation(at)), first = ordered.row_ptrs(at);
+    const int length = static_cast<int>(ordered.row_ptrs(at + 1) - first);
+    for (int k = 0; k < length; ++k) columns(from + k) = permutation(ordered.col_idxs(first + k));
+  }
+};
+
+/// Lets one thread of a host have all rows where others would find little to do, see SweepTuning. Fences.
+template <class Space>
+void allow_rows_in_order(const Space& space, const CsrGraph<Space>& n, Triangle which,
+                         LevelOrder<Space>& order) {
+  const sweeps::GroupedTriangles<Space>& pattern = *order.pattern;
+  const std::size_t launches = sweeps::group_launches(pattern).size();
+  const bool is_one = launches <= 1;  // by one thread, whatever their number
+  if (pattern.foreign > 0 || !(is_one || sweeps::is_narrow(pattern, launches)) ||
+      !is_in_order<Space>(space, n, which))
+    return;
+  order.threads_in_order = is_one ? std::numeric_limits<int>::max() : sweeps::SweepTuning::threads_in_order;
+  order.columns_in_order = allocate<Vector<int, Space>>(space, "prekond::triangular::columns", n.nnz());
+  Kokkos::parallel_for("prekond::triangular::symbolic::columns_in_order", Range<Space>(space, 0, n.num_rows),
+                       ColumnsInOrder<Space>{n, pattern.lower, pattern.permutation, order.columns_in_order});
+  space.fence("prekond::triangular::symbolic");  // the pattern may go away
+}
+
 }  // namespace
 
 void check_workspace(std::int64_t own_rows, std::size_t own_columns, std::int64_t rows, std::size_t columns,
@@ -107,13 +139,14 @@ void check_workspace(std::int64_t own_rows, std::size_t own_columns, std::int64_
 
 template <class Space>
 std::int64_t LevelOrder<Space>::bytes() const {
-  if (pattern) return pattern->bytes();
+  if (pattern) return pattern->bytes() + static_cast<std::int64_t>(columns_in_order.span() * sizeof(int));
   return schedule.bytes() + static_cast<std::int64_t>(places.span() * sizeof(int));
 }
 
 template <class Space>
 LevelOrder<Space> make_level_order(const Space& space, const CsrGraph<Space>& n,
-                                   const LevelSchedule<Space>& levels, TriangularMethod method) {
+                                   const LevelSchedule<Space>& levels, Triangle which,
+                                   TriangularMethod method) {
   const std::int64_t longest = is_host_space<Space> ? 0 : longest_row<Space>(space, n.row_ptrs).length;
   const int lanes = SyncFreeTuning::lanes(n.nnz(), n.num_rows, longest);
   LevelOrder<Space> result;
@@ -121,6 +154,8 @@ LevelOrder<Space> make_level_order(const Space& space, const CsrGraph<Space>& n,
       make_row_schedule<Space>(space, levels, schedule_of(method), SyncFreeTuning::rows_per_chunk(lanes));
   result.schedule.lanes = lanes;
   if (method == TriangularMethod::levels) result.pattern = make_level_pattern<Space>(space, n, levels);
+  if constexpr (is_host_space<Space>)
+    if (result.pattern) allow_rows_in_order<Space>(space, n, which, result);
   if (method == TriangularMethod::sync_free && lanes == 1)
     result.places = places_of_columns<Space>(space, n, levels);
   return result;
@@ -138,11 +173,11 @@ LevelOrder<Space> make_block_order(const Space& space, const CsrGraph<Space>& n,
   return result;
 }
 
-#define PREKOND_LEVEL_ORDER(Space)                                                                   \
-  template struct LevelOrder<Space>;                                                                 \
-  template LevelOrder<Space> make_level_order<Space>(const Space&, const CsrGraph<Space>&,           \
-                                                     const LevelSchedule<Space>&, TriangularMethod); \
-  template LevelOrder<Space> make_block_order<Space>(                                                \
+#define PREKOND_LEVEL_ORDER(Space)                                                                    \
+  template struct LevelOrder<Space>;                                                                  \
+  template LevelOrder<Space> make_level_order<Space>(                                                 \
+      const Space&, const CsrGraph<Space>&, const LevelSchedule<Space>&, Triangle, TriangularMethod); \
+  template LevelOrder<Space> make_block_order<Space>(                                                 \
       const Space&, const CsrGraph<Space>&, int, const LevelSchedule<Space>&, Triangle, TriangularMethod);
 PREKOND_INSTANTIATE_SPACES(PREKOND_LEVEL_ORDER)
 

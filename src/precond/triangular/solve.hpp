@@ -58,8 +58,11 @@ struct LevelOrder {
   /// For `sync_free` with short rows, the places in the levels of N's columns, so that rows next to each
   /// other there look for values next to each other; -1 of other ranks.
   Vector<int, Space> places;
-  /// For blocks: up to this number of threads one of a host has all rows, in their order.
+  /// Up to this number of threads one of a host has all rows, in their order.
   int threads_in_order = 0;
+  /// For single rows, where that may be: N's columns, those of a row in the order of the levels, so that a
+  /// sum does not depend on the number of threads.
+  Vector<int, Space> columns_in_order;
 
   std::int64_t bytes() const;
 };
@@ -69,7 +72,8 @@ using LevelOrderPointer = std::shared_ptr<const LevelOrder<Space>>;
 /// For one of the exact methods, of single rows or of blocks. Fences.
 template <class Space>
 LevelOrder<Space> make_level_order(const Space& space, const CsrGraph<Space>& n,
-                                   const LevelSchedule<Space>& levels, TriangularMethod method);
+                                   const LevelSchedule<Space>& levels, Triangle which,
+                                   TriangularMethod method);
 template <class Space>
 LevelOrder<Space> make_block_order(const Space& space, const CsrGraph<Space>& n, int block_size,
                                    const LevelSchedule<Space>& levels, Triangle which,
@@ -84,9 +88,10 @@ template <class Scalar, class Space>
 OrderedFactor<Scalar, Space> order_factor(const Space& space, const Factor<Scalar, Space>& factor,
                                           const sweeps::GroupedTriangles<Space>& pattern);
 
+/// By levels, or by one thread of a host in the order of the rows.
 template <class Scalar, class Space>
 SolvePointer<Scalar, Space> make_level_solve(const Space& space, const Factor<Scalar, Space>& factor,
-                                             const LevelPattern<Space>& pattern, Storage storage,
+                                             const LevelOrderPointer<Space>& order, Storage storage,
                                              std::vector<std::string>& notes);
 
 template <class Scalar, class Space>

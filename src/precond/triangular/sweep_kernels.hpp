@@ -118,8 +118,12 @@ struct SweepSmallGroups {
                                                      std::int64_t i, const Scalar* xv) {
     Scalar sum = 0;
     if (triangle.row_ptrs.extent(0) == 0) return sum;
-    const std::size_t end = triangle.row_ptrs(i + 1);
-    for (std::size_t k = triangle.row_ptrs(i) + lane; k < end; k += lanes)
+    const std::size_t begin = triangle.row_ptrs(i), end = triangle.row_ptrs(i + 1);
+    if constexpr (lanes == 1)
+      return products::host_row_sum<Value, Scalar>(triangle.values.data() + begin,
+                                                   triangle.col_idxs.data() + begin,
+                                                   static_cast<int>(end - begin), xv);
+    for (std::size_t k = begin + lane; k < end; k += lanes)
       sum = multiply_add(static_cast<Scalar>(triangle.values(k)), xv[triangle.col_idxs(k)], sum);
     return sum;
   }

@@ -116,11 +116,11 @@ std::shared_ptr<const impl::triangular::LevelOrder<Space>> TriangularSolver<Scal
   const bool by_auto =
       m_options.method != TriangularMethod::levels && m_options.method != TriangularMethod::sync_free;
   const auto levels = known != nullptr ? *known : level_schedule<Space>(space, n, m_which);
-  Order order = blocks.size > 0
-                    ? impl::triangular::make_block_order<Space>(
-                          space, n, blocks.size, levels, m_which,
-                          by_auto ? TriangularMethod::automatic : m_options.method)
-                    : impl::triangular::make_level_order<Space>(space, n, levels, exact_method(levels));
+  Order order = blocks.size > 0 ? impl::triangular::make_block_order<Space>(
+                                      space, n, blocks.size, levels, m_which,
+                                      by_auto ? TriangularMethod::automatic : m_options.method)
+                                : impl::triangular::make_level_order<Space>(space, n, levels, m_which,
+                                                                            exact_method(levels));
   order.schedule.most_polls = m_options.max_polls;
   return std::make_shared<const Order>(std::move(order));
 }
@@ -197,7 +197,7 @@ std::shared_ptr<const impl::triangular::Solve<Scalar, Space>> TriangularSolver<S
   const Storage storage = m_options.storage;
   if (m_blocks.size > 0) return solves::make_block_row_solve<Scalar, Space>(space, factor, order);
   if (order->pattern)
-    return solves::make_level_solve<Scalar, Space>(space, factor, order->pattern, storage, report.notes);
+    return solves::make_level_solve<Scalar, Space>(space, factor, order, storage, report.notes);
   return solves::make_sync_free_solve<Scalar, Space>(space, factor, order, storage, report.notes);
 }
 
