@@ -6,6 +6,7 @@
 
 #include "core/instantiate.hpp"
 #include "core/row_teams.hpp"
+#include "pattern/levels/level_at.hpp"
 
 namespace prekond::impl::sweeps {
 namespace {
@@ -118,17 +119,76 @@ struct FindSources {
   }
 };
 
-/// The row pointers of each colour, from 0 on.
+/// The row pointers of each group, from 0 on.
 template <class Space>
 struct PtrsWithinGroups {
-  VectorView<const int, Space> color_ptrs, colors, permutation;
+  VectorView<const int, Space> group_ptrs;
   VectorView<const std::size_t, Space> row_ptrs;
   VectorView<std::size_t, Space> result;
   KOKKOS_FUNCTION void operator()(int at) const {
-    const int color = colors(permutation(at));
-    const std::size_t first = row_ptrs(color_ptrs(color));
-    if (at == color_ptrs(color)) result(at + color) = 0;
-    result(at + color + 1) = row_ptrs(at + 1) - first;
+    const int group = levels::level_at<Space>(group_ptrs, at);
+    const std::size_t first = row_ptrs(group_ptrs(group));
+    if (at == group_ptrs(group)) result(at + group) = 0;
+    result(at + group + 1) = row_ptrs(at + 1) - first;
+  }
+};
+
+template <class Space>
+Vector<std::size_t, Space> ptrs_within_groups(const Space& space, const GroupedTriangles<Space>& pattern,
+                                              const CsrGraph<Space>& triangle, const char* label) {
+  const std::int64_t n = pattern.num_rows();
+  const auto ptrs = allocate<Vector<std::size_t, Space>>(space, label, n + pattern.num_groups);
+  Kokkos::parallel_for("prekond::relaxation::symbolic::ptrs_within_groups",
+                       Kokkos::RangePolicy<Space>(space, 0, n),
+                       PtrsWithinGroups<Space>{pattern.device_group_ptrs, triangle.row_ptrs, ptrs});
+  return ptrs;
+}
+
+/// Counts the entries of the row at each place, or writes their columns and their places in N's row.
+template <class Space>
+struct PlaceRows {
+  using Rows = RowTeams<Space>;
+  CsrGraphView<Space> n;
+  VectorView<const int, Space> rows, place;
+  VectorView<int, Space> lengths;
+  VectorView<long long, Space> foreign;
+  VectorView<const std::size_t, Space> ptrs;  ///< empty: counts
+  VectorView<int, Space> cols, source;
+
+  KOKKOS_FUNCTION void operator()(const typename Rows::Member& team) const {
+    Rows{n.num_rows}.for_each_row(team, [&](std::int64_t at) {
+      const std::size_t begin = n.row_ptrs(rows(at));
+      const int length = static_cast<int>(n.row_ptrs(rows(at) + 1) - begin);
+      if (ptrs.extent(0) == 0)
+        count(team, at, begin, length);
+      else
+        fill(team, begin, length, ptrs(at));
+    });
+  }
+
+  KOKKOS_FUNCTION void count(const typename Rows::Member& team, std::int64_t at, std::size_t begin,
+                             int length) const {
+    int own = 0;
+    Kokkos::parallel_reduce(
+        Kokkos::ThreadVectorRange(team, length),
+        [&](int k, int& sum) { sum += n.col_idxs(begin + k) < n.num_rows ? 1 : 0; }, own);
+    Kokkos::single(Kokkos::PerThread(team), [&] {
+      lengths(at) = own;
+      if (own < length) Kokkos::atomic_add(&foreign(0), static_cast<long long>(length - own));
+    });
+  }
+
+  KOKKOS_FUNCTION void fill(const typename Rows::Member& team, std::size_t begin, int length,
+                            std::size_t to) const {
+    Kokkos::parallel_scan(Kokkos::ThreadVectorRange(team, length), [&](int k, int& rank, bool final) {
+      const int col = n.col_idxs(begin + k);
+      if (col >= n.num_rows) return;
+      if (final) {
+        cols(to + rank) = place(col);
+        source(to + rank) = k;
+      }
+      ++rank;
+    });
   }
 };
 
@@ -139,7 +199,7 @@ struct PtrsOfTriangles {
   VectorView<std::size_t, Space> result;
   KOKKOS_FUNCTION void operator()(int c) const {
     result(2 * c) = lower(color_ptrs(c));
-    result(2 * c + 1) = upper(color_ptrs(c));
+    result(2 * c + 1) = upper.extent(0) > 0 ? upper(color_ptrs(c)) : 0;
   }
 };
 
@@ -233,16 +293,10 @@ GroupedTriangles<Space> make_grouped_triangles(const Space& space, const CsrGrap
   };
   result.lower_source = sources(result.lower, "prekond::relaxation::lower_source");
   result.upper_source = sources(result.upper, "prekond::relaxation::upper_source");
-  const auto within_groups = [&](const CsrGraph<Space>& triangle, const char* name) {
-    const auto ptrs = allocate<Vector<std::size_t, Space>>(space, name, n + coloring.num_colors);
-    Kokkos::parallel_for("prekond::relaxation::symbolic::ptrs_within_colors",
-                         Kokkos::RangePolicy<Space>(space, 0, n),
-                         PtrsWithinGroups<Space>{result.device_group_ptrs, coloring.colors,
-                                                 result.permutation, triangle.row_ptrs, ptrs});
-    return ptrs;
-  };
-  result.lower_row_ptrs = within_groups(result.lower, "prekond::relaxation::lower_row_ptrs");
-  result.upper_row_ptrs = within_groups(result.upper, "prekond::relaxation::upper_row_ptrs");
+  result.lower_row_ptrs =
+      ptrs_within_groups(space, result, result.lower, "prekond::relaxation::lower_row_ptrs");
+  result.upper_row_ptrs =
+      ptrs_within_groups(space, result, result.upper, "prekond::relaxation::upper_row_ptrs");
   LeftOut counted{};
   Kokkos::deep_copy(space, Kokkos::View<LeftOut, Kokkos::HostSpace>(&counted), Kokkos::subview(left_out, 0));
   set_ptrs(space, result);
@@ -251,10 +305,53 @@ GroupedTriangles<Space> make_grouped_triangles(const Space& space, const CsrGrap
   return result;
 }
 
+template <class Space>
+GroupedTriangles<Space> make_level_triangle(const Space& space, const CsrGraphView<Space>& n,
+                                            const LevelSchedule<Space>& levels) {
+  const auto list = [&](const char* label, std::int64_t size) {
+    return allocate<Vector<int, Space>>(space, label, size);
+  };
+  GroupedTriangles<Space> result;
+  result.num_groups = levels.num_levels();
+  result.nnz_of_a = n.nnz();
+  result.group_ptrs = levels.host_level_ptrs;
+  result.device_group_ptrs = levels.level_ptrs;
+  result.permutation = levels.rows;
+  const auto place = list("prekond::triangular::place", n.num_rows);
+  Kokkos::parallel_for("prekond::triangular::symbolic::invert",
+                       Kokkos::RangePolicy<Space>(space, 0, n.num_rows),
+                       InvertPermutation<Space>{levels.rows, place});
+  const auto lengths = list("prekond::triangular::lengths", n.num_rows);
+  const auto foreign = allocate_zero<Vector<long long, Space>>(space, "prekond::triangular::foreign", 1);
+  PlaceRows<Space> rows{n, levels.rows, place, lengths, foreign, {}, {}, {}};
+  const auto policy = RowTeams<Space>::policy(space, n.num_rows, n.nnz());
+  Kokkos::parallel_for("prekond::triangular::symbolic::count", policy, rows);
+  const auto [ptrs, nnz] =
+      scan_row_lengths(space, "prekond::triangular", n.num_rows, VectorView<const int, Space>(lengths));
+  const auto entries = static_cast<std::int64_t>(nnz);
+  result.lower = {n.num_rows, n.num_rows, ptrs, list("prekond::triangular::cols", entries)};
+  result.lower_source = list("prekond::triangular::source", entries);
+  rows.ptrs = ptrs;
+  rows.cols = result.lower.col_idxs;
+  rows.source = result.lower_source;
+  Kokkos::parallel_for("prekond::triangular::symbolic::place_rows", policy, rows);
+  result.lower_row_ptrs =
+      ptrs_within_groups(space, result, result.lower, "prekond::triangular::lower_row_ptrs");
+  long long left_out = 0;
+  Kokkos::deep_copy(space, Kokkos::View<long long, Kokkos::HostSpace>(&left_out),
+                    Kokkos::subview(foreign, 0));
+  result.upper = {n.num_rows, n.num_rows, {}, {}};  // a row needs rows of earlier levels alone
+  set_ptrs(space, result);
+  result.foreign = left_out;
+  return result;
+}
+
 #define PREKOND_COLOR_PATTERN(Space)                                                                       \
   template struct GroupedTriangles<Space>;                                                                 \
   template GroupedTriangles<Space> make_grouped_triangles<Space>(const Space&, const CsrGraphView<Space>&, \
-                                                                 const Coloring<Space>&);
+                                                                 const Coloring<Space>&);                  \
+  template GroupedTriangles<Space> make_level_triangle<Space>(const Space&, const CsrGraphView<Space>&,    \
+                                                              const LevelSchedule<Space>&);
 PREKOND_INSTANTIATE_SPACES(PREKOND_COLOR_PATTERN)
 
 }  // namespace prekond::impl::sweeps

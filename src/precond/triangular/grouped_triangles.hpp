@@ -5,6 +5,7 @@
 /// triangle.
 #include <prekond/matrix/csr_graph.hpp>
 #include <prekond/pattern/coloring.hpp>
+#include <prekond/pattern/level_schedule.hpp>
 
 #include <cstdint>
 #include <vector>
@@ -21,7 +22,7 @@ struct GroupedTriangles {
   std::vector<std::size_t> upper_ptrs;
   Vector<int, Space> device_group_ptrs;
   Vector<int, Space> permutation;  ///< the row of A at a place
-  CsrGraph<Space> lower, upper;    ///< sorted rows
+  CsrGraph<Space> lower, upper;    ///< of colours with sorted rows
   CsrGraph<Space> mirrored;        ///< that of A + A^T, which they are of; without rows: A's own
   /// The row pointers once more, from 0 on for each group: those of group c begin at group_ptrs[c] + c.
   Vector<std::size_t, Space> lower_row_ptrs, upper_row_ptrs;
@@ -39,5 +40,11 @@ struct GroupedTriangles {
 template <class Space>
 GroupedTriangles<Space> make_grouped_triangles(const Space& space, const CsrGraphView<Space>& a,
                                                const Coloring<Space>& coloring);
+
+/// The strict triangle `n` in the order of its levels: their triangle `lower`, whichever `n` is, whose rows
+/// keep the order of their entries. Fences.
+template <class Space>
+GroupedTriangles<Space> make_level_triangle(const Space& space, const CsrGraphView<Space>& n,
+                                            const LevelSchedule<Space>& levels);
 
 }  // namespace prekond::impl::sweeps

@@ -54,26 +54,25 @@ using LevelPattern = std::shared_ptr<const sweeps::GroupedTriangles<Space>>;
 template <class Space>
 struct LevelOrder {
   RowSchedule<Space> schedule;
-  LevelPattern<Space> pattern;  ///< of single rows by `levels`: N in their order
+  /// Of single rows by `levels`: N in their order; null where there are no more threads than
+  /// `threads_in_order`.
+  LevelPattern<Space> pattern;
   /// For `sync_free` with short rows, the places in the levels of N's columns, so that rows next to each
   /// other there look for values next to each other; -1 of other ranks.
   Vector<int, Space> places;
   /// Up to this number of threads one of a host has all rows, in their order.
   int threads_in_order = 0;
-  /// For single rows, where that may be: N's columns, those of a row in the order of the levels, so that a
-  /// sum does not depend on the number of threads.
-  Vector<int, Space> columns_in_order;
 
   std::int64_t bytes() const;
 };
 template <class Space>
 using LevelOrderPointer = std::shared_ptr<const LevelOrder<Space>>;
 
-/// For one of the exact methods, of single rows or of blocks. Fences.
+/// For one of the exact methods and a number of threads (of a host), of single rows or of blocks. Fences.
 template <class Space>
 LevelOrder<Space> make_level_order(const Space& space, const CsrGraph<Space>& n,
                                    const LevelSchedule<Space>& levels, Triangle which,
-                                   TriangularMethod method);
+                                   TriangularMethod method, int num_threads);
 template <class Space>
 LevelOrder<Space> make_block_order(const Space& space, const CsrGraph<Space>& n, int block_size,
                                    const LevelSchedule<Space>& levels, Triangle which,

@@ -92,9 +92,8 @@ struct SizedWorkspace : Workspace {
 template <class Value, class Scalar, class Space>
 class InOrderSolve : public Solve<Scalar, Space> {
  public:
-  InOrderSolve(const Space& space, const Factor<Scalar, Space>& factor, const LevelOrderPointer<Space>& order,
-               const Vector<Value, Space>& values)
-      : m_one_thread(by_calling_thread(space)), m_factor(factor), m_order(order), m_values(values) {
+  InOrderSolve(const Space& space, const Factor<Scalar, Space>& factor, const Vector<Value, Space>& values)
+      : m_one_thread(by_calling_thread(space)), m_factor(factor), m_values(values) {
     m_factor.values = {};
   }
 
@@ -111,7 +110,7 @@ class InOrderSolve : public Solve<Scalar, Space> {
     SolveInOrder<Value, Scalar, Space> kernel{m_factor.num_rows(),
                                               m_factor.which == Triangle::upper,
                                               m_factor.graph.row_ptrs,
-                                              m_order->columns_in_order,
+                                              m_factor.graph.col_idxs,
                                               m_values,
                                               m_factor.scale,
                                               x,
@@ -131,42 +130,18 @@ class InOrderSolve : public Solve<Scalar, Space> {
  private:
   Space m_one_thread;
   Factor<Scalar, Space> m_factor;  ///< without its values
-  LevelOrderPointer<Space> m_order;
   Vector<Value, Space> m_values;
-};
-
-/// The values of the row at each place, as LevelOrder::columns_in_order has its columns.
-template <class Scalar, class Space>
-struct ValuesInOrder {
-  CsrGraphView<Space> n, ordered;
-  VectorView<const int, Space> permutation, source;
-  VectorView<const Scalar, Space> values;
-  VectorView<Scalar, Space> in_order;
-  KOKKOS_FUNCTION void operator()(std::int64_t at) const {
-    const std::size_t from = n.row_ptrs(permutation(at)), first = ordered.row_ptrs(at);
-    const int length = static_cast<int>(ordered.row_ptrs(at + 1) - first);
-    for (int k = 0; k < length; ++k) in_order(from + k) = values(from + source(first + k));
-  }
 };
 
 template <class Scalar, class Space>
 SolvePointer<Scalar, Space> make_in_order_solve(const Space& space, const Factor<Scalar, Space>& factor,
-                                                const LevelOrderPointer<Space>& order, Storage storage,
-                                                std::vector<std::string>& notes) {
+                                                Storage storage, std::vector<std::string>& notes) {
   using Result = SolvePointer<Scalar, Space>;
-  const sweeps::GroupedTriangles<Space>& pattern = *order->pattern;
-  const auto values =
-      allocate<Vector<Scalar, Space>>(space, "prekond::triangular::values", factor.values.extent(0));
-  Kokkos::parallel_for(
-      "prekond::triangular::numeric::values_in_order",
-      Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, factor.graph.num_rows),
-      ValuesInOrder<Scalar, Space>{factor.graph, pattern.lower, pattern.permutation, pattern.lower_source,
-                                   factor.values, values});
   return sweeps::with_stored_type<Scalar>(storage, [&]<class Value>(std::type_identity<Value>) -> Result {
     sweeps::Lost lost;
-    const auto kept = sweeps::stored<Value>(space, values, lost);
+    const auto values = sweeps::stored<Value>(space, factor.values, lost);
     sweeps::note_lost(factor.owner, lost, notes);
-    return std::make_shared<const InOrderSolve<Value, Scalar, Space>>(space, factor, order, kept);
+    return std::make_shared<const InOrderSolve<Value, Scalar, Space>>(space, factor, values);
   });
 }
 
@@ -192,8 +167,8 @@ SolvePointer<Scalar, Space> make_level_solve(const Space& space, const Factor<Sc
                                              const LevelOrderPointer<Space>& order, Storage storage,
                                              std::vector<std::string>& notes) {
   if constexpr (is_host_space<Space>)
-    if (concurrency(space) <= order->threads_in_order)
-      return make_in_order_solve<Scalar, Space>(space, factor, order, storage, notes);
+    if (!order->pattern || concurrency(space) <= order->threads_in_order)
+      return make_in_order_solve<Scalar, Space>(space, factor, storage, notes);
   const LevelPattern<Space>& pattern = order->pattern;
   const OrderedFactor<Scalar, Space> ordered = order_factor(space, factor, *pattern);
   sweeps::Factors<Scalar, Space> factors;

@@ -4,6 +4,7 @@
 #include <prekond/matrix/bcsr_matrix.hpp>
 #include <prekond/precond/triangular_solver.hpp>
 
+#include "core/concurrency.hpp"
 #include "core/instantiate.hpp"
 #include "precond/triangular/block_isai.hpp"
 #include "precond/triangular/finite_factor.hpp"
@@ -119,8 +120,8 @@ std::shared_ptr<const impl::triangular::LevelOrder<Space>> TriangularSolver<Scal
   Order order = blocks.size > 0 ? impl::triangular::make_block_order<Space>(
                                       space, n, blocks.size, levels, m_which,
                                       by_auto ? TriangularMethod::automatic : m_options.method)
-                                : impl::triangular::make_level_order<Space>(space, n, levels, m_which,
-                                                                            exact_method(levels));
+                                : impl::triangular::make_level_order<Space>(
+                                      space, n, levels, m_which, exact_method(levels), concurrency(space));
   order.schedule.most_polls = m_options.max_polls;
   return std::make_shared<const Order>(std::move(order));
 }
@@ -196,7 +197,7 @@ std::shared_ptr<const impl::triangular::Solve<Scalar, Space>> TriangularSolver<S
   namespace solves = impl::triangular;
   const Storage storage = m_options.storage;
   if (m_blocks.size > 0) return solves::make_block_row_solve<Scalar, Space>(space, factor, order);
-  if (order->pattern)
+  if (order->schedule.how == FactorSchedule::levels)
     return solves::make_level_solve<Scalar, Space>(space, factor, order, storage, report.notes);
   return solves::make_sync_free_solve<Scalar, Space>(space, factor, order, storage, report.notes);
 }
