@@ -18,8 +18,14 @@ constexpr std::int64_t few_iterations = 200;
 /// The rate of this number of iterations promises an end within that multiple of them.
 constexpr std::int64_t enough_iterations = 20;
 constexpr double most_times = 20;
+/// Beyond that multiple the residual does not fall.
+constexpr double on_a_plateau = 1000;
 /// A limit is this multiple of what is expected: the rate may fall, and a solve ends when it has converged.
 constexpr double spare = 5;
+/// The last resort keeps up to 2 x 200 entries a row, for at most this number of rows.
+constexpr std::int64_t last_resort_rows = 200000;
+/// A solve that stagnates above this relative residual may have met the wrong method, not rounding errors.
+constexpr double not_by_rounding = 1e-2;
 
 /// A setting as an argument; nothing for a flag that is off.
 std::string argument_of(const SettingKey& key, const std::string& value) {
@@ -61,7 +67,7 @@ std::string command_of(const Settings& settings, const std::string& method) {
 }
 
 Json try_json(const std::string& command, const MethodChoice& preconditioner, const std::string& solver,
-              double work, const std::string& reason) {
+              const Json& work, const std::string& reason) {
   return {{"command", command},
           {"preconditioner", preconditioner.name},
           {"options", to_json(preconditioner.options)},
@@ -78,9 +84,10 @@ std::string expected_text(const std::vector<Candidate>& candidates) {
   return text;
 }
 
-/// The first of the list may need more iterations than were allowed; then the default's.
+/// The first of the list may need more iterations than were allowed; then the default's, if they are more.
 Json by_auto(Settings settings, const std::vector<Candidate>& candidates) {
-  if (spare * candidates.front().iterations > static_cast<double>(settings.stopping.max_iters))
+  const std::int64_t most = settings.stopping.max_iters;
+  if (most < StoppingOptions().max_iters && spare * candidates.front().iterations > static_cast<double>(most))
     settings.given.erase("max_iters");
   return try_json(
       command_of(settings, ""), {automatic, {}}, automatic, candidates.front().work(),
@@ -88,8 +95,25 @@ Json by_auto(Settings settings, const std::vector<Candidate>& candidates) {
           expected_text(candidates));
 }
 
-/// The same with more iterations, as far as the mean rate promises an end.
-Json with_more_iterations(const Settings& settings, const SolveResult& result, double factor, double work) {
+/// A factorisation with nearly all of its fill, for what no method of the list solves.
+const MethodChoice last_resort{"ilut", {{"p", 200}, {"tau", 1e-10}}};
+
+Json by_last_resort(Settings settings) {
+  settings.given["match"].value = "auto";
+  settings.given["order"].value = "auto";
+  settings.given["scale"].value = true;
+  return try_json(
+      command_of(settings, words_of(last_resort, {"gmres", {{"restart", 100}}})), last_resort, "gmres",
+      Json(), "where no method of auto's list gets further, a factorisation with nearly all of its fill may");
+}
+
+bool is_last_resort(const Settings& settings) {
+  return settings.precond == last_resort.name && settings.match != "none" && settings.scale;
+}
+
+/// The same with more iterations.
+Json with_more_iterations(const Settings& settings, const SolveResult& result, double factor, double work,
+                          bool is_automatic) {
   const double expected = factor * static_cast<double>(result.iterations);
   const double unit = std::pow(10, std::max(0.0, std::floor(std::log10(spare * expected)) - 1));
   Settings more = settings;
@@ -98,9 +122,8 @@ Json with_more_iterations(const Settings& settings, const SolveResult& result, d
   return try_json(
       command_of(more, words_of(preconditioner, {settings.solver, settings.solver_options})), preconditioner,
       settings.solver, factor * work,
-      format(
-          "at the rate so far it takes about %.0f iterations, and no other method is expected to take less",
-          expected));
+      format("at its rate it takes about %.0f iterations", expected) +
+          (is_automatic ? "" : ", and no other method is expected to take less than half of that work"));
 }
 
 /// Is the end of a solve one that another method may do without?
@@ -115,17 +138,23 @@ bool depends_on_method(const SolveResult& result) {
     case StopReason::breakdown_omega:
     case StopReason::divergence:
       return !result.looks_singular;
+    case StopReason::stagnation:
+      return !result.looks_singular && result.true_relative_residual > not_by_rounding;
     default:
       return false;
   }
 }
 
-/// The iterations of a solve over those that it has done, by its mean rate; infinity where it does not end.
-double still_to_come(const SolveResult& result, double target) {
+/// The iterations of a solve over those that it has done, by the rate of their second half; infinity where it
+/// does not end.
+template <class Scalar>
+double still_to_come(const Outcome<Scalar>& outcome, double target) {
+  const SolveResult& result = outcome.solve;
   if (result.converged) return 1;
-  const double done = std::log(result.true_relative_residual);
-  const bool goes_on = result.reason == StopReason::max_iters && done < 0;
-  return goes_on ? std::max(1.0, std::log(target) / done) : std::numeric_limits<double>::infinity();
+  if (result.reason != StopReason::max_iters || result.iterations < 1)
+    return std::numeric_limits<double>::infinity();
+  const double factor = 1 + iterations_left(outcome.history, target) / static_cast<double>(result.iterations);
+  return factor > on_a_plateau ? std::numeric_limits<double>::infinity() : factor;
 }
 
 /// A candidate as `solve` would take it from the command line; nothing where the other settings exclude it.
@@ -212,14 +241,13 @@ Json better_than(const Context& context, const Problem<Scalar>& problem, const O
   const StoppingOptions& stopping = settings.stopping;
   if (result.converged ? is_automatic || result.iterations <= few_iterations : !depends_on_method(result))
     return Json::array();
-  const double factor =
-      still_to_come(result, std::max(stopping.rtol, problem.norm_b > 0 ? stopping.atol / problem.norm_b : 0));
+  const double factor = still_to_come(outcome, std::max(stopping.rtol * problem.norm_b, stopping.atol));
   const bool ends = std::isfinite(factor);
   const MatrixStatistics facts = statistics<Scalar, Space>(context.space, problem.rows);
   const auto list = candidates_for(facts, !is_host_space<Space>, is_complex<Scalar>);
   const auto iterations = static_cast<double>(result.iterations);
   const double work = iterations * work_of_iteration_of(outcome.method, facts, list);
-  if (!is_automatic) {
+  if (!is_automatic && !is_last_resort(settings)) {
     const std::vector<Candidate> candidates =
         successors<Scalar>(settings, outcome, list, iterations * (ends ? factor : 1));
     const auto best = std::find_if(candidates.begin(), candidates.end(), [&](const Candidate& candidate) {
@@ -236,14 +264,19 @@ Json better_than(const Context& context, const Problem<Scalar>& problem, const O
     }
   }
   if (result.converged) return Json::array();
+  Json tries = Json::array();
   if (ends && factor <= most_times && result.iterations >= enough_iterations)
-    return Json::array({with_more_iterations(settings, result, factor, work)});
+    tries.push_back(with_more_iterations(settings, result, factor, work, is_automatic));
   const std::vector<Candidate> all = by_expected_work(list);
-  if (all.empty()) return Json::array();
-  const Json last = by_auto(settings, all);
+  if (is_last_resort(settings) || all.empty()) return tries;
+  const Json again = by_auto(settings, all);
   const bool was_auto = settings.precond == automatic && settings.solver == automatic &&
-                        last.at("command") == command_of(settings, "");
-  return was_auto ? Json::array() : Json::array({last});
+                        again.at("command") == command_of(settings, "");
+  const bool is_plain = settings.match == "none" && settings.order == "none" && !settings.scale;
+  if (!was_auto && tries.empty()) tries.push_back(again);
+  if (was_auto && is_plain && !is_complex<Scalar> && facts.num_rows <= last_resort_rows)
+    tries.push_back(by_last_resort(settings));
+  return tries;
 }
 
 void print_tries(const Json& report) {

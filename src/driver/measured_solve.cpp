@@ -250,11 +250,9 @@ class Run {
   }
 
   Monitor monitor() {
-    const bool has_history = !m_context.settings.history.empty();
-    return [this, has_history](std::int64_t iteration, double norm_r) {
+    return [this](std::int64_t iteration, double norm_r) {
       if (Interrupts::requested() != 0) m_stopping.max_iters = std::min(m_stopping.max_iters, iteration);
       m_context.progress.iteration(iteration, m_problem.norm_b > 0 ? norm_r / m_problem.norm_b : norm_r);
-      if (!has_history) return;
       // A solver that starts again from the true residual passes the same iteration once more: the true one
       // stays.
       m_outcome.history.resize(static_cast<std::size_t>(iteration) + 1, norm_r);

@@ -15,6 +15,7 @@ import gzip
 import json
 import os
 import sys
+import zlib
 
 
 def leave(text, code):
@@ -73,7 +74,11 @@ def read_pattern(path, label):
             raise ValueError("no matrix of coordinates")
         size = next((line for line in file if line.strip() and not line.startswith("%")), "").split()
         rows, columns, entries = (int(number) for number in size)
-        places = numpy.loadtxt(file, usecols=(0, 1), ndmin=2, max_rows=entries).reshape(-1, 2) - 0.5
+        places = numpy.empty((0, 2))
+        if entries > 0:
+            places = numpy.loadtxt(file, comments="%", usecols=(0, 1), ndmin=2) - 0.5
+    if len(places) != entries or (places < 0).any() or (places > [rows, columns]).any():
+        raise ValueError(f"not {entries} entries of a {rows} x {columns} matrix")
     if head[4] != "general":
         places = numpy.vstack([places, places[places[:, 0] != places[:, 1]][:, ::-1]])
     counts, _, _ = numpy.histogram2d(places[:, 0], places[:, 1], bins=[min(rows, FINEST), min(columns, FINEST)],
@@ -128,7 +133,7 @@ def main():
                 read_report(path)
         except OSError as error:
             leave(f"{path}: {error}", 3)
-        except (EOFError, IndexError, KeyError, TypeError, ValueError) as error:
+        except (EOFError, IndexError, KeyError, TypeError, ValueError, zlib.error) as error:
             leave(f"{path}: is no history, table or report of prekond, and no matrix ({error})", 3)
     panels = [draw for draw, data in ((draw_curves, curves), (draw_bars, bars), (draw_levels, levels)) if data]
     panels += [draw_patterns] * len(patterns)

@@ -221,8 +221,10 @@ std::string failure_text(const MethodFacts& method, const Settings& settings, co
       return text_of(
           solver, " has not converged in ", iterations, " (", residual, ", rtol ", settings.stopping.rtol,
           ")",
-          has_better
-              ? ""
+          has_better ? ""
+          : settings.precond == automatic
+              ? ": raise --max-iters, or take a direct solver; -v tells how far each method of auto's list "
+                "came"
               : ": raise --max-iters, or choose a stronger preconditioner ('prekond list preconditioners')",
           singular);
     case StopReason::breakdown_not_spd:
@@ -255,9 +257,10 @@ std::string failure_text(const MethodFacts& method, const Settings& settings, co
     case StopReason::breakdown_arnoldi:
       return broke_down + ", " + residual + "): " + blame_text(method, result, matrix);
     case StopReason::stagnation:
-      return solver + " stagnated after " + iterations + " (" + residual +
-             "): rounding errors keep the true residual above the tolerance; raise --rtol, or scale the "
-             "system";
+      return solver + " stagnated after " + iterations + " (" + residual + ")" +
+             (has_better ? ""
+                         : ": rounding errors keep the true residual above the tolerance; raise --rtol, or "
+                           "scale the system");
     case StopReason::nan:
       return solver + " met a value that is not finite after " + iterations +
              " (nan): scale the matrix and the right-hand side, or choose another preconditioner";

@@ -6,7 +6,7 @@
 namespace prekond::impl::products {
 
 /// The product of `length` entries with x by one thread of a host. Sums that do not depend on each other hide
-/// the latency of the additions; their number and order are those of the entries alone.
+/// the latency of the additions; their number and order depend only on the entries.
 template <class Value, class Scalar>
 KOKKOS_FORCEINLINE_FUNCTION Scalar host_row_sum(const Value* values, const int* cols, int length,
                                                 const Scalar* x) {

@@ -72,8 +72,12 @@ TEST_F(PlotTest, DrawsHistoriesReportsAndTables) {
     EXPECT_THAT(pattern, HasSubstr("<image"));
   }
   write("other.csv", "a,b\n1,2\n");
-  write("cut.mtx", "%%MatrixMarket matrix coordinate real general\n2 2\n");
-  for (const std::string wrong : {"other.csv", "config.json", "missing.csv", "first2.mtx", "cut.mtx"}) {
+  const std::string general = "%%MatrixMarket matrix coordinate real general\n";
+  write("cut.mtx", general + "2 2\n");
+  write("short.mtx", general + "2 2 2\n1 1 1\n");
+  write("outside.mtx", general + "2 2 1\n3 1 1\n");
+  for (const std::string wrong :
+       {"other.csv", "config.json", "missing.csv", "first2.mtx", "cut.mtx", "short.mtx", "outside.mtx"}) {
     const Result result = run({"plot", wrong, "-o", "b.svg"});
     EXPECT_EQ(result.code, 3) << wrong;
     EXPECT_EQ(lines_of(result.err).size(), 1u) << result.err;

@@ -167,52 +167,76 @@ TYPED_TEST(TriangularSolverTest, TheSameBitsOfAnyNumberOfThreads) {
     }
 }
 
-// The levels of these matrices have work for more than one thread.
+/// y = (I + N)^-1 S x by one thread in the rows' order, or by levels.
+template <class Space>
+std::vector<double> by_levels(const Space& space, const HostMatrix<double>& n, Triangle which, bool in_order,
+                              Storage storage) {
+  namespace solves = impl::triangular;
+  const CsrGraph<Space> graph = graph_of<Space>(n);
+  const auto levels = level_schedule<Space>(space, graph, which);
+  auto order = solves::make_level_order<Space>(space, graph, levels, which, TriangularMethod::levels,
+                                               in_order ? 1 : 3);
+  EXPECT_GT(order.threads_in_order, 0);
+  if (!in_order) {
+    order.threads_in_order = 0;
+    order.pattern = std::make_shared<const impl::sweeps::GroupedTriangles<Space>>(
+        impl::sweeps::make_level_triangle<Space>(space, graph, levels));
+  }
+  const solves::Factor<double, Space> factor{
+      "test", which, graph, {}, to_device<Space>(n.values), to_device<Space>(scales_of<double>(n.num_rows))};
+  std::vector<std::string> notes;
+  const auto solve = solves::make_level_solve<double, Space>(
+      space, factor, std::make_shared<const solves::LevelOrder<Space>>(order), storage, notes);
+  const auto workspace = solve->make_workspace(space, 2);
+  const MultiVector<double, Space> x("x", n.num_rows, 2), y("y", n.num_rows, 2);
+  const auto b = right_sides<double>(n.num_rows, 2);
+  for (int v = 0; v < 2; ++v)
+    for (std::int64_t i = 0; i < n.num_rows; ++i) x(i, v) = b[v][i];
+  solve->apply(space, x, y, *workspace);
+  EXPECT_THROW(solve->apply(space, x, y, *std::make_unique<Workspace>()), std::logic_error);
+  space.fence();
+  return std::vector<double>(y.data(), y.data() + y.size());
+}
+
+// The levels of the last two have work for more than one thread.
 TYPED_TEST(TriangularSolverTest, OneThreadInOrderGivesTheBitsOfLevels) {
   if constexpr (is_host_space<TypeParam>) {
-    namespace solves = impl::triangular;
     const TypeParam space;
-    for (const char* spec : {"poisson3d:64", "elasticity3d:24"})
+    std::vector<Case> cases = triangular_cases();
+    for (const char* spec : {"poisson3d:64", "elasticity3d:24"}) cases.push_back({spec, generated(spec)});
+    for (const Case& test : cases)
       for (const Triangle which : triangles)
         for (const Storage storage : {Storage::full, Storage::single_precision}) {
-          SCOPED_TRACE(spec);
-          const HostMatrix<double> n = strict_triangle(generated(spec), which);
-          const CsrGraph<TypeParam> graph = graph_of<TypeParam>(n);
-          const auto order = solves::make_level_order<TypeParam>(
-              space, graph, level_schedule<TypeParam>(space, graph, which), which, TriangularMethod::levels,
-              std::numeric_limits<int>::max());
-          ASSERT_TRUE(order.pattern);
-          EXPECT_EQ(order.threads_in_order, impl::sweeps::SweepTuning::threads_in_order);
-          const solves::Factor<double, TypeParam> factor{"test",
-                                                         which,
-                                                         graph,
-                                                         {},
-                                                         to_device<TypeParam>(n.values),
-                                                         to_device<TypeParam>(scales_of<double>(n.num_rows))};
-          const auto b = right_sides<double>(n.num_rows, 2);
-          const auto solution = [&](int threads) {
-            auto own = order;
-            own.threads_in_order = threads;
-            std::vector<std::string> notes;
-            const auto solve = solves::make_level_solve<double, TypeParam>(
-                space, factor, std::make_shared<const solves::LevelOrder<TypeParam>>(own), storage, notes);
-            const auto workspace = solve->make_workspace(space, 2);
-            const MultiVector<double, TypeParam> x("x", n.num_rows, 2), y("y", n.num_rows, 2);
-            for (int v = 0; v < 2; ++v)
-              for (std::int64_t i = 0; i < n.num_rows; ++i) x(i, v) = b[v][i];
-            solve->apply(space, x, y, *workspace);
-            space.fence();
-            return std::vector<double>(y.data(), y.data() + y.size());
-          };
-          EXPECT_EQ(solution(std::numeric_limits<int>::max()), solution(0));
+          SCOPED_TRACE(test.name);
+          const HostMatrix<double> n = strict_triangle(test.matrix, which);
+          const bool is_own =
+              std::none_of(n.col_idxs.begin(), n.col_idxs.end(), [&](int col) { return col >= n.num_rows; });
+          if (n.num_rows > 0 && is_own) {
+            EXPECT_EQ(by_levels(space, n, which, true, storage), by_levels(space, n, which, false, storage));
+          }
         }
+  }
+}
+
+TYPED_TEST(TriangularSolverTest, OnlyTrianglesWithLittleWorkALevelAreInOrder) {
+  if constexpr (is_host_space<TypeParam>) {
+    const TypeParam space;
+    const auto threads = [&](const HostMatrix<double>& n, Triangle which, Triangle levels_of) {
+      const CsrGraph<TypeParam> graph = graph_of<TypeParam>(n);
+      return impl::triangular::make_level_order<TypeParam>(space, graph,
+                                                           level_schedule<TypeParam>(space, graph, levels_of),
+                                                           which, TriangularMethod::levels, 1)
+          .threads_in_order;
+    };
+    const auto upper = strict_triangle(generated("poisson2d:9"), Triangle::upper);
+    EXPECT_EQ(threads(upper, Triangle::upper, Triangle::upper), std::numeric_limits<int>::max());
     // The rows of a triangle by colours depend on later ones too.
-    const auto graph = graph_of<TypeParam>(strict_triangle(generated("poisson2d:9"), Triangle::upper));
-    const auto levels = level_schedule<TypeParam>(space, graph, Triangle::upper);
-    for (const Triangle which : triangles)
-      EXPECT_EQ(solves::make_level_order<TypeParam>(space, graph, levels, which, TriangularMethod::levels, 1)
-                        .threads_in_order > 0,
-                which == Triangle::upper);
+    EXPECT_EQ(threads(upper, Triangle::lower, Triangle::upper), 0);
+    EXPECT_EQ(threads(strict_triangle(generated("poisson3d:64"), Triangle::lower), Triangle::lower,
+                      Triangle::lower),
+              impl::sweeps::SweepTuning::threads_in_order);
+    HostMatrix<double> empty{2000000, 2000000, std::vector<std::size_t>(2000001, 0), {}, {}};
+    EXPECT_EQ(threads(empty, Triangle::lower, Triangle::lower), 0) << "one level, for all threads";
   }
 }
 

@@ -85,7 +85,9 @@ struct TriangularOptions {
 ///
 /// Methods:
 /// - `levels`: the rows by levels (see level_schedule), a launch a level; levels of little work next to each
-///   other make one launch of one team. Exact.
+///   other make one launch of one team. Where that launch has all levels, or a host has one or two threads
+///   and launches of less than about 1 ms, one thread of the host has all rows in their own order, if N is
+///   a triangle in it, with the same bits. Exact.
 /// - `sync_free`: one launch. Teams take blocks of rows of one level by an atomic counter, so that all rows
 ///   that a row needs are held by teams that run; a row looks for their values until they are there. The
 ///   order of a row's sum depends only on the row. A bound on the looks (`max_polls`) ends the wait: one
@@ -115,11 +117,13 @@ struct TriangularOptions {
 /// Cost: an application of nnz entries takes 2 nnz + 2 n operations a vector, with `jacobi` as many a sweep.
 /// The exact methods also take as many steps as there are levels: by launches some 3 us each, on a device
 /// without synchronisation some 1 us. Memory: N's pattern is shared with the caller, and so are the values of
-/// `sync_free` with the matrix's own precision, which also has 4 bytes a row, and 4 an entry where rows are
-/// short; `levels` keeps a copy of N in the order of the levels, 8 bytes an entry in addition to its value,
-/// `jacobi` the stored values, `isai` M. A workspace has one vector a column, for `jacobi` two with S, for
-/// `sync_free` none where rows are long. By blocks the operations are 2 b^2 a block, the values are shared by
-/// all methods but `isai`, and the workspaces are those of long rows.
+/// `sync_free`, and of rows in their own order, with the matrix's own precision. `sync_free` also has 4 bytes
+/// a row, and 4 an entry where rows are short; `levels` keeps a copy of N in the order of the levels, 8 bytes
+/// an entry in addition to its value, `jacobi` the stored values, `isai` M. A workspace has one vector a
+/// column, for `jacobi` two with S, for `sync_free` with long rows and for rows in their own order none. It
+/// is for the method in use: numeric with another number of threads may need another one. By blocks the
+/// operations are 2 b^2 a block, the values are shared by all methods but `isai`, and the workspaces are
+/// those of long rows.
 ///
 /// Entries of N or S that are not finite count as 0 and 1; entries beyond the range of `storage` are cut to
 /// its largest number, those below become 0. The report counts them. Blocks have to be finite.

@@ -57,7 +57,9 @@ class StoredSweeps : public GroupedSweeps<Scalar, Space> {
 
   void apply(const Space& space, MultiVectorView<const Scalar, Space> b, MultiVectorView<Scalar, Space> y,
              Workspace& workspace) const override {
-    const auto& own = static_cast<const SweepWorkspace<Scalar, Space>&>(workspace);
+    const auto* found = dynamic_cast<const SweepWorkspace<Scalar, Space>*>(&workspace);
+    if (found == nullptr) throw std::logic_error(m_name + ": the workspace is another method's");
+    const SweepWorkspace<Scalar, Space>& own = *found;
     const std::size_t count = b.extent(1);
     if (count > own.x.extent(1))
       throw std::logic_error(m_name + ": the workspace was made for fewer vectors");

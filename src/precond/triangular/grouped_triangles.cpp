@@ -340,7 +340,7 @@ GroupedTriangles<Space> make_level_triangle(const Space& space, const CsrGraphVi
   long long left_out = 0;
   Kokkos::deep_copy(space, Kokkos::View<long long, Kokkos::HostSpace>(&left_out),
                     Kokkos::subview(foreign, 0));
-  result.upper = {n.num_rows, n.num_rows, {}, {}};  // a row needs rows of earlier levels alone
+  result.upper = {n.num_rows, n.num_rows, {}, {}};  // a row needs only rows of earlier levels
   set_ptrs(space, result);
   result.foreign = left_out;
   return result;

@@ -22,7 +22,7 @@ struct GroupedTriangles {
   std::vector<std::size_t> upper_ptrs;
   Vector<int, Space> device_group_ptrs;
   Vector<int, Space> permutation;  ///< the row of A at a place
-  CsrGraph<Space> lower, upper;    ///< of colours with sorted rows
+  CsrGraph<Space> lower, upper;    ///< those of colours have sorted rows
   CsrGraph<Space> mirrored;        ///< that of A + A^T, which they are of; without rows: A's own
   /// The row pointers once more, from 0 on for each group: those of group c begin at group_ptrs[c] + c.
   Vector<std::size_t, Space> lower_row_ptrs, upper_row_ptrs;

@@ -74,14 +74,13 @@ template <class Space>
 int threads_in_order(const Space& space, const CsrGraph<Space>& n, const LevelSchedule<Space>& levels,
                      Triangle which) {
   using Tuning = sweeps::SweepTuning;
-  const std::int64_t work = n.num_rows + n.nnz();
+  const auto work = static_cast<double>(n.num_rows + n.nnz());
   const std::vector<int>& ptrs = levels.host_level_ptrs;
   const auto groups = merge_small(levels.num_levels(), [&](int k) {  // as if all rows were as long
-    return (ptrs[k + 1] - ptrs[k]) * work <= Tuning::small_on_host * n.num_rows;
+    return (ptrs[k + 1] - ptrs[k]) * work <= double(Tuning::small_on_host) * double(n.num_rows);
   });
-  const auto launches = static_cast<std::int64_t>(groups.size());
-  const bool is_one = launches <= 1;
-  if (!is_one && work > Tuning::narrow_on_host * launches) return 0;
+  const bool is_one = groups.size() == 1 && groups.front().merged;
+  if (!is_one && work > double(Tuning::narrow_on_host) * double(groups.size())) return 0;
   if (!is_in_order<Space>(space, n, which)) return 0;
   return is_one ? std::numeric_limits<int>::max() : Tuning::threads_in_order;
 }

@@ -54,7 +54,7 @@ using LevelPattern = std::shared_ptr<const sweeps::GroupedTriangles<Space>>;
 template <class Space>
 struct LevelOrder {
   RowSchedule<Space> schedule;
-  /// Of single rows by `levels`: N in their order; null where there are no more threads than
+  /// N in the order of the levels, for single rows by `levels`; null where there are no more threads than
   /// `threads_in_order`.
   LevelPattern<Space> pattern;
   /// For `sync_free` with short rows, the places in the levels of N's columns, so that rows next to each

@@ -10,6 +10,8 @@
 #include "precond/triangular/solve.hpp"
 #include "precond/triangular/stored_values.hpp"
 
+#include <stdexcept>
+
 namespace prekond::impl::triangular {
 namespace {
 
@@ -105,8 +107,9 @@ class InOrderSolve : public Solve<Scalar, Space> {
   }
   void apply(const Space&, MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,
              Workspace& workspace) const override {
-    const auto& own = static_cast<const SizedWorkspace&>(workspace);
-    check_workspace(own.num_rows, own.num_vectors, m_factor.num_rows(), x.extent(1), m_factor.owner);
+    const auto* own = dynamic_cast<const SizedWorkspace*>(&workspace);
+    if (own == nullptr) throw std::logic_error(m_factor.owner + ": the workspace is another method's");
+    check_workspace(own->num_rows, own->num_vectors, m_factor.num_rows(), x.extent(1), m_factor.owner);
     SolveInOrder<Value, Scalar, Space> kernel{m_factor.num_rows(),
                                               m_factor.which == Triangle::upper,
                                               m_factor.graph.row_ptrs,

@@ -120,11 +120,12 @@ struct SweepSmallGroups {
     if (triangle.row_ptrs.extent(0) == 0) return sum;
     const std::size_t begin = triangle.row_ptrs(i), end = triangle.row_ptrs(i + 1);
     if constexpr (lanes == 1)
-      return products::host_row_sum<Value, Scalar>(triangle.values.data() + begin,
-                                                   triangle.col_idxs.data() + begin,
-                                                   static_cast<int>(end - begin), xv);
-    for (std::size_t k = begin + lane; k < end; k += lanes)
-      sum = multiply_add(static_cast<Scalar>(triangle.values(k)), xv[triangle.col_idxs(k)], sum);
+      sum = products::host_row_sum<Value, Scalar>(triangle.values.data() + begin,
+                                                  triangle.col_idxs.data() + begin,
+                                                  static_cast<int>(end - begin), xv);
+    else
+      for (std::size_t k = begin + lane; k < end; k += lanes)
+        sum = multiply_add(static_cast<Scalar>(triangle.values(k)), xv[triangle.col_idxs(k)], sum);
     return sum;
   }
 };
