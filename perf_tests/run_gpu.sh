@@ -231,7 +231,7 @@ part_devices() {
     for precond in adaptive_fsai fsai; do
       wanted "solve_$precond" || continue
       say "prekond solve --generate $matrix --precond $precond --devices $count"
-      timeout "$(left)" "$(program prekond)" solve --generate "$matrix" --precond "$precond" --devices "$count" --rhs a_ones --repeat 3 \
+      timeout "$(left)" "$(program prekond)" solve --generate "$matrix" --precond "$precond" --solver cg --devices "$count" --rhs a_ones --repeat 3 \
         --report "$out/devices_${precond}_${matrix//[:,=]/_}_solve.json" || failed "solve --devices $count, $precond"
     done
   done

@@ -429,9 +429,9 @@ def table_2():
                 list(of_the_paper(["matrix", "FSAI", "settings", "mu_0", "mu", "iterations", "T_p", "T_s", "T_t"], theirs)),
                 "In the paper the adaptive FSAI always wins, with setups of a second and more. On an H200 setups are some milliseconds, and a pattern "
                 "that is only some per cent better does not pay for a longer one: the adaptive FSAI wins by 2 to 15 % on the unstructured elasticity problems without jumps, "
-                "bcsstk17 and G2_circuit, is even on elasticity3d:36 and 2 % behind on elasticity_jump_150; a static FSAI of a low power wins on the others. Medians of three, but "
+                "bcsstk17 and G2_circuit, is even on elasticity3d:36 and 2 % slower on elasticity_jump_150; a static FSAI of a low power wins on the others. Medians of three, but "
                 f"for {SINGLE_RUNS} single runs; of elasticity_p1_150, elasticity_jump_150 and elasticity3d:68 the three best of each kind are medians, and a static "
-                f"FSAI is left out where the setup of a smaller power with its prefilter alone took {LOST} times the best total.",
+                f"FSAI is left out where the setup of a smaller power with its prefilter took by itself {LOST} times the best total.",
                 repeat("2"))
 
 

@@ -213,7 +213,7 @@ def solve(arguments, matrix, run, repeat):
         file = os.path.join(folder, "report.json")
         given = [matrix] if os.path.exists(matrix) else ["--generate", matrix]
         command = [arguments.prekond, "solve", *given, *run.arguments, "--rtol", "1e-6", "--repeat", str(repeat), "--quiet", "--report", file]
-        for option, value in (("--rhs", "a_ones"), ("--max-iters", "20000")):
+        for option, value in (("--solver", "cg"), ("--rhs", "a_ones"), ("--max-iters", "20000")):
             if option not in run.arguments:
                 command += [option, value]
         try:

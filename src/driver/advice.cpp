@@ -96,19 +96,21 @@ Json by_auto(Settings settings, const std::vector<Candidate>& candidates) {
 }
 
 /// A factorisation with nearly all of its fill, for what no method of the list solves.
-const MethodChoice last_resort{"ilut", {{"p", 200}, {"tau", 1e-10}}};
+MethodChoice last_resort() {
+  return {"ilut", {{"p", 200}, {"tau", 1e-10}}};
+}
 
 Json by_last_resort(Settings settings) {
   settings.given["match"].value = "auto";
   settings.given["order"].value = "auto";
   settings.given["scale"].value = true;
   return try_json(
-      command_of(settings, words_of(last_resort, {"gmres", {{"restart", 100}}})), last_resort, "gmres",
+      command_of(settings, words_of(last_resort(), {"gmres", {{"restart", 100}}})), last_resort(), "gmres",
       Json(), "where no method of auto's list gets further, a factorisation with nearly all of its fill may");
 }
 
 bool is_last_resort(const Settings& settings) {
-  return settings.precond == last_resort.name && settings.match != "none" && settings.scale;
+  return settings.precond == last_resort().name && settings.match != "none" && settings.scale;
 }
 
 /// The same with more iterations.

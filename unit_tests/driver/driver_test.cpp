@@ -245,11 +245,14 @@ const std::vector<ErrorCase> command_line_errors = {
 };
 
 const std::vector<ErrorCase> solve_errors = {
-    {"max_iters", {"solve", "--generate", "poisson2d:20", "--max-iters", "1"}, 4, {"--max-iters"}},
+    {"max_iters",
+     {"solve", "--generate", "poisson2d:20", "--max-iters", "1"},
+     4,
+     {"not converged in 1 iteration", "; try: prekond solve --generate poisson2d:20\n"}},
     {"max_iters_quiet",
      {"solve", "--generate", "poisson2d:20", "--max-iters", "1", "-q"},
      4,
-     {"--max-iters"}},
+     {"; try: prekond solve --generate poisson2d:20 --quiet\n"}},
     {"indefinite",
      {"solve", "indefinite.mtx", "--solver", "cg", "--precond", "none", "--rhs", "random"},
      5,
