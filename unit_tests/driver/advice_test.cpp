@@ -159,12 +159,14 @@ TEST_F(AdviceTest, AFailureNamesMoreIterationsOrAuto) {
     EXPECT_EQ(paste(command).code, 0) << command;
     return command;
   };
-  const std::string more =
-      advice_of({"--generate", "irregular3d:20", "--precond", "jacobi", "-p", "block_size=1", "--solver",
-                 "cg", "--max-iters", "25", "--rtol", "1e-10"});
-  EXPECT_THAT(more, ::testing::MatchesRegex("prekond solve --generate irregular3d:20 --rtol 1e-10 "
-                                            "--max-iters [0-9]+ --precond jacobi -p block_size=1 "
-                                            "--solver cg"));
+  if (is_host) {  // on a device another method may be expected to be better
+    const std::string more =
+        advice_of({"--generate", "irregular3d:20", "--precond", "jacobi", "-p", "block_size=1", "--solver",
+                   "cg", "--max-iters", "25", "--rtol", "1e-10"});
+    EXPECT_THAT(more, ::testing::MatchesRegex("prekond solve --generate irregular3d:20 --rtol 1e-10 "
+                                              "--max-iters [0-9]+ --precond jacobi -p block_size=1 "
+                                              "--solver cg"));
+  }
   EXPECT_EQ(
       advice_of({"--generate", "poisson2d:200", "--precond", "none", "--solver", "cg", "--max-iters", "3"}),
       "prekond solve --generate poisson2d:200");
