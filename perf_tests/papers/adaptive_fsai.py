@@ -431,7 +431,8 @@ def table_2():
                 "that is only some per cent better does not pay for a longer one: the adaptive FSAI wins by 2 to 15 % on the unstructured elasticity problems without jumps, "
                 "bcsstk17 and G2_circuit, is even on elasticity3d:36 and 2 % slower on elasticity_jump_150; a static FSAI of a low power wins on the others. Medians of three, but "
                 f"for {SINGLE_RUNS} single runs; of elasticity_p1_150, elasticity_jump_150 and elasticity3d:68 the three best of each kind are medians, and a static "
-                f"FSAI is left out where the setup of a smaller power with its prefilter took by itself {LOST} times the best total.",
+                f"FSAI is left out where the setup of a smaller power with its prefilter took by itself {LOST} times the best total; twelve of the host's 16 cores "
+                "compiled other programs next to these three.",
                 repeat("2"))
 
 
@@ -498,7 +499,8 @@ def table_4():
     return text("Setup in single precision and in double, k_max = 30, s = 1, epsilon = 1e-3 (Figure 6 shows T_p). T_s is in Table 6.",
                 *(precisions(machine) for machine in MACHINES),
                 list(of_the_paper(["matrix", "iterations, single", "double", "T_p, single", "double", "saved"], theirs)),
-                "The matrices of some thousand rows leave a GPU idle, and single precision saves little there. " + WHERE_BUSY, repeat("4"))
+                "The matrices of some thousand rows leave a GPU idle, and single precision saves little there. Next to the unstructured "
+                "ones on the H200 twelve of the host's 16 cores compiled other programs. " + WHERE_BUSY, repeat("4"))
 
 
 HEAD_5 = ["matrix", "Jacobi: iterations", "T_t", "direct: nnz(L) / nnz(A)", "T_t", "adaptive FSAI: iterations", "T_t", "Jacobi / adaptive",

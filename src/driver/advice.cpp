@@ -110,7 +110,9 @@ Json by_last_resort(Settings settings) {
 }
 
 bool is_last_resort(const Settings& settings) {
-  return settings.precond == last_resort().name && settings.match != "none" && settings.scale;
+  const auto fill = settings.precond_options.find("p");
+  return settings.precond == last_resort().name && fill != settings.precond_options.end() &&
+         to_string(fill->second) == to_string(last_resort().options.at("p"));
 }
 
 /// The same with more iterations.
