@@ -584,7 +584,9 @@ TEST_F(MpiDriverTest, ErrorsOfSeveralRanksAreThatOfTheFirst) {
 TEST_F(MpiDriverTest, ARankThatDiesEndsTheJob) {
   const std::string
       driver = std::string("\"") + PREKOND_DRIVER_PATH + "\" solve -q ",
-      long_solve = "--generate anisotropic2d:300,epsilon=1e-6 --rtol 1e-300 --max-iters 1000000",
+      long_solve =
+          "--generate poisson2d:500 --rtol 1e-300 --max-iters 1000000 --solver gmres -s restart=5 "
+          "--precond none",
       setups = "--generate elasticity3d:10 --solver gmres --precond spai --max-iters 1 --repeat 1000000";
   for (const auto& [victim, arguments] :
        {std::pair{0, long_solve}, std::pair{2, long_solve}, std::pair{1, setups}}) {
