@@ -63,6 +63,7 @@ struct ThresholdRowsDynamically {
   int scratch_slots;
   VectorView<double, Space> slab;  ///< of all lane groups
   int slab_slots;
+  bool by_column;  ///< slabs have a slot for each column
 
   KOKKOS_FUNCTION static std::size_t scratch_bytes(int slots) { return RowScratch<Scalar>::bytes(slots); }
   /// In the slab's elements.
@@ -79,7 +80,8 @@ struct ThresholdRowsDynamically {
                                      scratch_slots);
     const std::size_t group =
         static_cast<std::size_t>(team.league_rank()) * team.team_size() + team.team_rank();
-    const auto room = RowTable<Scalar>::at(slab.data() + group * slab_length(slab_slots), slab_slots);
+    auto room = RowTable<Scalar>::at(slab.data() + group * slab_length(slab_slots), slab_slots);
+    room.by_column = by_column;
     scratch.table.clear(LaneGroup(team));
     room.clear(LaneGroup(team));
     while (true) {

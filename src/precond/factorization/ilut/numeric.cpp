@@ -51,6 +51,10 @@ class Growth {
             m_num_rows / levels::levels_by_rows<Space>(pattern.lower, Triangle::lower).num_levels, 1,
             m_groups);
     m_order = rules.order;
+    const std::int64_t most_bytes = std::min(ThresholdTuning::slab_bytes, rules.memory_budget / 4);
+    m_by_column =
+        host && rules.by_column && m_groups * bytes(0, Kernel::slab_length(m_num_rows)) <= most_bytes;
+    if (m_by_column) allocate_slabs(m_num_rows);
     const std::int64_t most_of_row =
         std::min<std::int64_t>((symmetric ? 1 : 2) * std::int64_t(rules.p), ThresholdTuning::entries_per_row);
     allow_entries(rules.first_entries >= 0 ? rules.first_entries : m_num_rows * most_of_row);
@@ -134,7 +138,8 @@ class Growth {
                         static_cast<unsigned>(m_rules.blocks ? m_rules.blocks.count : m_num_rows),
                         m_rules.scratch_slots,
                         m_slab,
-                        m_slots};
+                        m_slots,
+                        m_by_column};
     const std::size_t scratch = Kernel::scratch_bytes(m_rules.scratch_slots) * threads + 8;
     // There are at most as many lane groups as slabs.
     Kokkos::parallel_for("prekond::ilut::numeric::factor_rows",
@@ -175,18 +180,21 @@ class Growth {
   void allow_slots(std::int64_t wanted) {
     std::int64_t slots = std::max(m_rules.least_slab_slots, m_slots);
     while (RowTable<Scalar>::most_of(slots) < std::min(2 * wanted, m_num_rows)) slots *= 2;
-    const auto length = static_cast<std::int64_t>(Kernel::slab_length(slots));
     if (slots > std::int64_t(1) << 30)
       throw InputError(m_rules.owner + ": a row in work has " + std::to_string(wanted) +
                        " entries, too many for a table; a larger tau, or a smaller p, drops more");
     const std::int64_t most =
-        std::max<std::int64_t>(1, ThresholdTuning::slab_bytes / std::int64_t(8 * length));
+        std::max<std::int64_t>(1, ThresholdTuning::slab_bytes / bytes(0, Kernel::slab_length(slots)));
     m_groups = std::min(m_groups, most);
     const int threads = host ? 1 : ThresholdTuning::team_threads / lanes;
     if (m_groups > threads) m_groups = m_groups / threads * threads;
+    allocate_slabs(slots);
+  }
+  void allocate_slabs(std::int64_t slots) {
+    const std::size_t length = m_groups * Kernel::slab_length(slots);
     m_slab = {};
-    check_bytes(bytes(m_cols.extent(0), m_groups * length));
-    m_slab = allocate<Vector<double, Space>>(m_space, "prekond::ilut::slab", m_groups * length);
+    check_bytes(bytes(m_cols.extent(0), length));
+    m_slab = allocate<Vector<double, Space>>(m_space, "prekond::ilut::slab", length);
     m_slots = static_cast<int>(slots);
   }
 
@@ -221,7 +229,7 @@ class Growth {
   Vector<BreakdownCounter, Space> m_outcome;
   Vector<double, Space> m_slab;
   int m_slots = 0;
-  std::int64_t m_most_bytes = 0;
+  bool m_by_column = false;
   std::int64_t m_groups = 1;
   int m_launches = 0;
   bool m_stalled = false;

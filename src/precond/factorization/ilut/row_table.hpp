@@ -10,7 +10,8 @@
 namespace prekond::impl::ilut {
 
 /// A table that is filled up to three quarters, and empty between two rows. The slot of an entry depends on
-/// the order of insertion, its value does not.
+/// the order of insertion, its value does not. On a host it may have a slot for each column, where no search
+/// meets another column: the branches of searches are what takes the time there.
 ///
 /// The first `own` listed columns below the row are A's, the others fill. One thread has those of the fill
 /// that the row has yet to meet as a heap by their columns, then those that it has met; of several lanes each
@@ -20,11 +21,12 @@ struct RowTable {
   /// The counts of a row.
   enum Count { below, above, written_below, written_above, waiting, unused, num_counts };
 
-  int capacity = 0;          ///< a power of two
+  int capacity = 0;          ///< a power of two, or with `by_column` the number of columns
   Scalar* values = nullptr;  ///< by slot; not set of slots without a column
   int* cols = nullptr;       ///< by slot; -1: none
   int* list = nullptr;       ///< slots of columns below the row from the front, of those above from the back
   int own = 0;               ///< columns of A below the row
+  bool by_column = false;    ///< the slot is the column; for hosts
 
   /// `values` come first, since they need 8-byte alignment.
   KOKKOS_FUNCTION static RowTable at(void* base, int capacity) {
@@ -39,7 +41,7 @@ struct RowTable {
     return capacity * (sizeof(Scalar) + 2 * sizeof(int));
   }
   KOKKOS_FUNCTION static std::int64_t most_of(std::int64_t capacity) { return capacity - capacity / 4; }
-  KOKKOS_FORCEINLINE_FUNCTION int most() const { return capacity - capacity / 4; }
+  KOKKOS_FORCEINLINE_FUNCTION int most() const { return by_column ? capacity : capacity - capacity / 4; }
 
   template <class LaneGroup>
   KOKKOS_FUNCTION void clear(const LaneGroup& lane_group) const {
@@ -77,6 +79,7 @@ struct RowTable {
   }
 
   KOKKOS_FORCEINLINE_FUNCTION int first_slot(int col) const {
+    KOKKOS_IF_ON_HOST((if (by_column) return col;))
     // Consecutive columns are spread by Fibonacci hashing; the upper bits are the mixed ones.
     const unsigned mixed = static_cast<unsigned>(col) * 2654435769u;
     return static_cast<int>((mixed ^ mixed >> 15) & static_cast<unsigned>(capacity - 1));

@@ -87,7 +87,7 @@ struct ThresholdRow {
                                   const Table& slab, const Wait& wait) const {
     Table table = scratch.table;
     int count = lower.length(i) + 1 + upper.length(i);
-    if (count > table.most()) {
+    if (slab.by_column || count > table.most()) {
       if (!has_room(lane_group, slab, count)) return false;
       table = slab;
     }
