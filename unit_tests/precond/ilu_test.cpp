@@ -22,6 +22,7 @@ namespace {
 
 using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::Pointwise;
 
 template <class Space>
 class IluTest : public ::testing::Test {};
@@ -296,6 +297,40 @@ TYPED_TEST(IluTest, ARowThatWaitsInVainIsDoneAgain) {
     EXPECT_EQ(to_vector(found.pivots), to_vector(expected.pivots));
     EXPECT_EQ(outcome.breakdowns.diagonals, 0);
   }
+}
+
+/// A host finds the columns of a row in a table, or by searches where tables would take too much memory.
+TYPED_TEST(IluTest, TablesAndSearchesLeadToTheSameFactors) {
+  using namespace impl::ilu;
+  const TypeParam space;
+  std::vector<HostMatrix<double>> matrices = {random_spd(257, 0.03, 9), random_spd(1, 1, 1),
+                                              generated("elasticity3d:5"), sparse_gram(64, 3, 0.01, 3)};
+  for (const Case& star : stars(331)) matrices.push_back(star.matrix);
+  for (const HostMatrix<double>& host : matrices)
+    for (const int level : {0, 2})
+      for (const FactorSchedule how : {FactorSchedule::levels, FactorSchedule::sync_free})
+        for (const IncompleteKind kind : {IncompleteKind::ilu, IncompleteKind::ic,
+                                          IncompleteKind::mic_gustafsson, IncompleteKind::mic_robert}) {
+          SCOPED_TRACE(std::to_string(host.num_rows) + " rows, level " + std::to_string(level) + ", kind " +
+                       std::to_string(static_cast<int>(kind)) +
+                       (how == FactorSchedule::levels ? ", levels" : ""));
+          const auto a = to_device<TypeParam>(host);
+          const auto pattern = fill_pattern<TypeParam>(space, a, level, std::int64_t(1) << 40, true);
+          const auto& finished = kind == IncompleteKind::ic ? pattern.lower : pattern.upper;
+          auto schedule = schedule_rows<TypeParam>(space, pattern.lower, finished, how);
+          Report report;
+          Outcome of_tables, of_searches;
+          const auto tables =
+              factor<double, TypeParam>(space, a, pattern, schedule, kind, 0, report, of_tables);
+          schedule.by_tables = false;
+          const auto searches =
+              factor<double, TypeParam>(space, a, pattern, schedule, kind, 0, report, of_searches);
+          for (const auto& [found, expected] :
+               {std::pair{tables.lower, searches.lower}, std::pair{tables.upper, searches.upper},
+                std::pair{tables.pivots, searches.pivots}})
+            EXPECT_THAT(to_vector(found), Pointwise(::testing::DoubleNear(1e-11), to_vector(expected)));
+          EXPECT_EQ(of_tables.breakdowns.diagonals, of_searches.breakdowns.diagonals);
+        }
 }
 
 TYPED_TEST(IluTest, NumericTakesNewValues) {

@@ -7,12 +7,10 @@
 namespace prekond::impl {
 template <class Space>
 RowSchedule<Space> make_row_schedule(const Space& space, const LevelSchedule<Space>& levels,
-                                     FactorSchedule how, int rows_per_chunk) {
+                                     FactorSchedule how, int rows_per_chunk, int small) {
   RowSchedule<Space> result;
   result.levels = levels;
   const std::vector<int>& ptrs = result.levels.host_level_ptrs;
-  constexpr int small =
-      is_host_space<Space> ? ScheduleTuning::small_on_host : ScheduleTuning::small_on_device;
   result.groups =
       merge_small(static_cast<int>(ptrs.size()) - 1, [&](int k) { return ptrs[k + 1] - ptrs[k] <= small; });
   result.how = how;
@@ -26,7 +24,7 @@ RowSchedule<Space> make_row_schedule(const Space& space, const LevelSchedule<Spa
 
 #define PREKOND_ROW_SCHEDULE(Space)                                                               \
   template RowSchedule<Space> make_row_schedule<Space>(const Space&, const LevelSchedule<Space>&, \
-                                                       FactorSchedule, int);
+                                                       FactorSchedule, int, int);
 PREKOND_INSTANTIATE_SPACES(PREKOND_ROW_SCHEDULE)
 
 }  // namespace prekond::impl

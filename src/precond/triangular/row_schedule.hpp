@@ -17,6 +17,8 @@ struct ScheduleTuning {
   static constexpr int chunk_rows_on_host = 16;  ///< of a ticket; on a device the vectors of a team
   /// Levels of so few rows make one launch together, of one team.
   static constexpr int small_on_device = 64, small_on_host = 256;
+  template <class Space>
+  static constexpr int small = is_host_space<Space> ? small_on_host : small_on_device;
   static constexpr int many_levels = 10000;                          ///< of which a device's user is told
   static constexpr std::int64_t most_polls = std::int64_t(1) << 24;  ///< some 10 s
 };
@@ -51,6 +53,7 @@ struct RowSchedule {
   FactorSchedule how = FactorSchedule::levels;  ///< never `automatic`
   int lanes = 1;                                ///< of a row of single entries, on a device
   bool has_long_rows = true;                    ///< of a factorisation: rows that others look up
+  bool by_tables = true;                        ///< likewise: a host may find columns in tables
   int threads_in_order = 0;  ///< up to this number of threads of a host, one may have all rows in their order
   std::int64_t most_polls = ScheduleTuning::most_polls;
 
@@ -62,9 +65,10 @@ struct RowSchedule {
 };
 
 /// `automatic` is `levels` on a host, `sync_free` on a device. `rows_per_chunk`: of a device's ticket.
-/// Fences.
+/// `small`: levels of so few rows make one launch together, of one team. Fences.
 template <class Space>
 RowSchedule<Space> make_row_schedule(const Space& space, const LevelSchedule<Space>& levels,
-                                     FactorSchedule how, int rows_per_chunk);
+                                     FactorSchedule how, int rows_per_chunk,
+                                     int small = ScheduleTuning::small<Space>);
 
 }  // namespace prekond::impl

@@ -19,6 +19,8 @@ struct IcRowOf : FactorRow<Scalar, Space, LaneGroup, false, looks_up> {
                                   const Values& others = {}) const {
     if constexpr (LaneGroup::keeps_registers)
       if (this->fits(memory, i, lower.length(i))) return in_scratch(lane_group, i, memory, others);
+    if constexpr (!LaneGroup::keeps_registers)
+      if (!memory.is_empty()) return by_table(lane_group, i, memory.values(), others);
     in_place(lane_group, i, others);
   }
 
@@ -38,6 +40,13 @@ struct IcRowOf : FactorRow<Scalar, Space, LaneGroup, false, looks_up> {
     } else {
       for (int k = 0; k < length; ++k) take_step(lane_group, first, k, others);
     }
+    end_row(lane_group, i, others);
+  }
+
+  template <class Values>
+  KOKKOS_FUNCTION void end_row(const LaneGroup& lane_group, std::int64_t i, const Values& others) const {
+    const std::size_t first = lower.begin(i);
+    const int length = lower.length(i);
     const Scalar square = lane_group.template sum<Scalar>([&](int lane) {
       Scalar mine = 0;
       for (int k = lane; k < length; k += lane_group.size()) {
@@ -47,6 +56,28 @@ struct IcRowOf : FactorRow<Scalar, Space, LaneGroup, false, looks_up> {
       return mine;
     });
     this->template end<false>(lane_group, i, this->diagonal - square, others);
+  }
+
+  /// The same with a table of the row's values; those of other columns are 0.
+  template <class Values>
+  void by_table(const LaneGroup& lane_group, std::int64_t i, Scalar* values, const Values& others) const {
+    const std::size_t first = lower.begin(i), end = first + lower.length(i);
+    for (std::size_t k = first; k < end; ++k) {
+      const int row = lower.col_idxs(k), count = finished.length(row), before = static_cast<int>(k - first);
+      const std::size_t of_row = finished.begin(row);
+      Scalar sum = 0;
+      if (Base::searches(count, before))
+        sum = found_product(
+            0, 1, before, [&](int m) { return lower.col_idxs(first + m); },
+            [&](int m) { return lower.values(first + m); }, row, 0, others);
+      else
+        for (int l = 0; l < count; ++l)
+          sum += values[finished.col_idxs(of_row + l)] * others.read(finished.values(of_row + l));
+      lower.values(k) -= sum;
+      values[row] = lower.values(k);
+    }
+    for (std::size_t k = first; k < end; ++k) values[lower.col_idxs(k)] = 0;
+    end_row(lane_group, i, others);
   }
 
   /// w_ik -= w_i . l_k, for the k-th entry of the row that begins at `first`.

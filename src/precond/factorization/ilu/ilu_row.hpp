@@ -21,6 +21,8 @@ struct IluRowOf : FactorRow<Scalar, Space, LaneGroup, lumps, looks_up> {
     if constexpr (LaneGroup::keeps_registers)
       if (this->fits(memory, i, lower.length(i) + 1 + upper.length(i)))
         return in_scratch(lane_group, i, memory, others);
+    if constexpr (!LaneGroup::keeps_registers)
+      if (!memory.is_empty()) return by_table(lane_group, i, memory.places(), others);
     in_place(lane_group, i, others);
   }
 
@@ -40,6 +42,50 @@ struct IluRowOf : FactorRow<Scalar, Space, LaneGroup, lumps, looks_up> {
       });
     }
     this->template end<true>(lane_group, i, pivot, others);
+  }
+
+  /// The same with a table of the places of the row's values.
+  template <class Values>
+  void by_table(const LaneGroup& lane_group, std::int64_t i, Scalar** places, const Values& others) const {
+    const std::size_t first = lower.begin(i), end = first + lower.length(i),
+                      end_upper = upper.row_ptrs(i + 1);
+    for (std::size_t k = first; k < end; ++k) places[lower.col_idxs(k)] = &lower.values(k);
+    for (std::size_t k = upper.begin(i); k < end_upper; ++k) places[upper.col_idxs(k)] = &upper.values(k);
+    Scalar pivot = this->diagonal;
+    for (std::size_t k = first; k < end; ++k) {
+      const Scalar w = lower.values(k);
+      const int row = lower.col_idxs(k), length = finished.length(row);
+      if (Base::searches(length, static_cast<int>(end - k) + upper.length(i)))
+        pivot -=
+            subtract_found(0, 1, i, row, w, Stored{*this, i, k + 1, static_cast<int>(end - k) - 1}, others);
+      else
+        pivot -= subtract_by_table(i, finished.begin(row), length, w, places, others);
+    }
+    for (std::size_t k = first; k < end; ++k) places[lower.col_idxs(k)] = nullptr;
+    for (std::size_t k = upper.begin(i); k < end_upper; ++k) places[upper.col_idxs(k)] = nullptr;
+    this->template end<true>(lane_group, i, pivot, others);
+  }
+  /// w_i -= w times the entries of a finished row that begins at `of_row`. \returns what they take from the
+  /// diagonal
+  template <class Values>
+  Scalar subtract_by_table(std::int64_t i, std::size_t of_row, int length, Scalar w, Scalar** places,
+                           const Values& others) const {
+    const int* const cols = &finished.col_idxs(of_row);
+    Scalar lost = 0, dropped = 0;
+    if (!lumps) places[i] = &lost;
+    for (int l = 0; l < length; ++l) {
+      Scalar* place = places[cols[l]];
+      const Scalar step = w * others.read(finished.values(of_row + l));
+      if (lumps && place == nullptr) {
+        lost += cols[l] == i ? step : this->lumped(step, i, cols[l]);
+        continue;
+      }
+      place = place == nullptr ? &dropped : place;  // no branch: whether it is there cannot be foretold
+      *place -= step;
+    }
+    if (lumps) return lost;
+    places[i] = nullptr;
+    return -lost;
   }
 
   /// The entries of row i from place `from` of L on, where they are stored.

@@ -27,9 +27,9 @@ struct RowScratch {
       return static_cast<int>(RowMemory<Scalar>::bytes(Tuning::capacity, Tuning::chunk, LaneGroup::width));
   }
   template <class Member>
-  KOKKOS_FORCEINLINE_FUNCTION static typename Row::Memory of(const Member& team, int bytes) {
+  KOKKOS_FORCEINLINE_FUNCTION static typename Row::Memory of(const Row& row, const Member& team, int bytes) {
     if constexpr (!LaneGroup::keeps_registers) {
-      return {};
+      return row.tables.template take<Scalar>(team.league_rank());
     } else {
       constexpr int room = Tuning::capacity, chunk = Tuning::chunk, width = LaneGroup::width;
       constexpr int room_of_lane = Tuning::lane_capacity, steps = Tuning::lane_steps;
@@ -48,6 +48,7 @@ struct LaunchedRow {
   using LaneGroup = typename FactorRow::lane_group_type;
   static constexpr int lanes = LaneGroup::width;
   struct Launch : LaunchTuning {
+    static constexpr int rows_of_host_team = 4;
     static constexpr int small_team_lanes = lanes == 1 ? team_lanes : FactorTuning::small_team_lanes;
     using Bounds =
         ResidentBounds<team_lanes, lanes == 1 ? FactorTuning::resident_lanes : FactorTuning::resident_threads,
@@ -64,7 +65,7 @@ struct LaunchedRow {
   KOKKOS_FORCEINLINE_FUNCTION bool has_stalled() const { return others.has_stalled(); }
   template <class Member>
   KOKKOS_FORCEINLINE_FUNCTION typename FactorRow::Memory memory(const Member& team) const {
-    return RowScratch<FactorRow>::of(team, scratch_bytes);
+    return RowScratch<FactorRow>::of(row, team, scratch_bytes);
   }
   KOKKOS_FORCEINLINE_FUNCTION void operator()(const LaneGroup& lane_group, std::int64_t i,
                                               const typename FactorRow::Memory& memory) const {

@@ -27,8 +27,21 @@ struct FactorTask {
   IncompleteKind kind;
   double alpha;
   Vector<BreakdownCounter, Space> outcome;
-  Vector<Scalar, Space> finished;  ///< values of U, for `ic` of L
-  Vector<Scalar, Space> row_sums;  ///< of both kinds of MIC
+  Vector<Scalar, Space> finished;           ///< values of U, for `ic` of L
+  Vector<Scalar, Space> row_sums;           ///< of both kinds of MIC
+  Vector<std::uint64_t, Space> words = {};  ///< see ColumnTables
+  Vector<int, Space> taken = {};
+
+  /// Makes tables for the threads of a host, unless they take too much memory.
+  void make_tables(const Space& space) {
+    const std::int64_t count = concurrency(space), columns = pattern.num_rows();
+    const bool are_short = 2 * pattern.lower.nnz() < 5 * columns;  // searches are short, too
+    if (!is_host_space<Space> || !schedule.by_tables || are_short || 8 * columns > ColumnTables::most_bytes)
+      return;
+    words = allocate_zero<Vector<std::uint64_t, Space>>(space, "prekond::ilu::tables",
+                                                        count * pattern.num_rows());
+    taken = allocate_zero<Vector<int, Space>>(space, "prekond::ilu::taken_tables", count);
+  }
 
   template <class Row>
   Row row() const {
@@ -44,6 +57,7 @@ struct FactorTask {
     row.row_scale = factors.row_scale;
     row.by_size = kind == IncompleteKind::mic_robert;
     row.row_sums = row_sums;
+    row.tables = {words, taken, pattern.num_rows(), static_cast<int>(taken.extent(0))};
     return row;
   }
 };
@@ -150,8 +164,9 @@ Factors<Scalar, Space> factor(const Space& space, const CsrView<Scalar, Space>& 
     const auto row_sums =
         allocate<Vector<Scalar, Space>>(space, "prekond::ilu::row_sums", lumps(kind) ? a.num_rows : 0);
     const auto counter = make_breakdown_counter(space, "prekond::ilu::breakdowns");
-    outcome.stalled = launch_rows<Scalar, Space>(
-        space, {pattern, schedule, factors, kind, alpha, counter, finished, row_sums}, how);
+    FactorTask<Scalar, Space> task{pattern, schedule, factors, kind, alpha, counter, finished, row_sums};
+    task.make_tables(space);
+    outcome.stalled = launch_rows<Scalar, Space>(space, task, how);
     outcome.breakdowns = fetch(space, counter);
     (is_ic ? factors.lower : factors.upper) = finished;
     return factors;

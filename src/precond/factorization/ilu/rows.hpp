@@ -10,6 +10,7 @@
 
 #include <type_traits>
 
+#include "precond/factorization/ilu/column_table.hpp"
 #include "precond/factorization/ilu/lane_steps.hpp"
 #include "precond/factorization/ilu/other_rows.hpp"
 #include "precond/factorization/ilu/row_memory.hpp"
@@ -25,8 +26,10 @@ struct FactorTuning {
   static constexpr int small_team_lanes = 256;  ///< whose scratch fits 48 kB
   /// Up to two threads of a host leave all rows to one, in their own order, where a launch of levels has this
   /// many products in the mean, or fewer, see SweepTuning::narrow_on_host.
-  static constexpr double narrow_on_host = 1 << 20;
+  static constexpr double narrow_on_host = 1 << 17;
   static constexpr int threads_in_order = 2;
+  /// Levels of a host with fewer products are small, see ScheduleTuning::small_on_host.
+  static constexpr double small_products = 1 << 14;
   /// Another row of at least this length, which is longer than the row in work by this factor, is not gone
   /// through: the columns of the row in work are looked up in it. A full row then costs the others little.
   static constexpr int searched_length = 64, searched_ratio = 4;
@@ -45,14 +48,16 @@ struct FactorTuning {
 /// The base of all kinds of rows: the row in work, the rows of the factors before it, and the end of a row.
 /// A row is worked on in scratch, if it has room there and lanes keep registers, or in place, where it is
 /// stored. In scratch a lane reads values of other rows several at a time, which matters on a device; a host
-/// works in place. With `lumps`, entries outside of the pattern are added to the diagonal, see lumped().
-/// Without `looks_up` no finished row is long: kernels that never look up a row take fewer registers.
+/// works in place, where it can with a table of the row's columns. With `lumps`, entries outside of the
+/// pattern are added to the diagonal, see lumped(). Without `looks_up` no finished row is long: kernels that
+/// never look up a row take fewer registers.
 template <class Scalar, class Space, class LaneGroup, bool lumps, bool looks_up>
 struct FactorRow {
   using scalar_type = Scalar;
   using lane_group_type = LaneGroup;
   static constexpr bool is_lane = LaneGroup::width == 1;
-  using Memory = std::conditional_t<is_lane, LaneMemory<Scalar>, RowMemory<Scalar>>;
+  using Memory = std::conditional_t<!LaneGroup::keeps_registers, ColumnTable<Scalar>,
+                                    std::conditional_t<is_lane, LaneMemory<Scalar>, RowMemory<Scalar>>>;
   using Triangle = FactorTriangle<Scalar, Space>;
   static constexpr int batch = RowMemoryTuning::batch;
 
@@ -65,6 +70,7 @@ struct FactorRow {
   bool positive = false;                 ///< pivots have to be
   bool by_size = false;                  ///< `lumps` by size: with both rows' part, no pivot breaks down
   PackedVector<const Scalar> row_scale;  ///< of `lumps`, unless by size: R's diagonal
+  ColumnTables tables;                   ///< of a host
   PackedVector<Scalar> row_sums;  ///< of `lumps`, of long rows that are done: sum_j |u_ij|, or u_ij / |r_j|
 
   /// Whether the columns of the row in work, of which `own` are left, are looked up in a row of this length.

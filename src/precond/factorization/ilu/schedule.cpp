@@ -5,7 +5,21 @@
 #include "precond/factorization/ilu/kernels.hpp"
 #include "precond/factorization/ilu/numeric.hpp"
 
+#include <algorithm>
+
 namespace prekond::impl::ilu {
+namespace {
+
+/// The rows of a small level of a host.
+int small_level(std::int64_t nnz_lower, std::int64_t nnz_finished, std::int64_t num_rows) {
+  const auto n = static_cast<double>(num_rows);
+  const double products_of_row = static_cast<double>(nnz_lower) / n * (static_cast<double>(nnz_finished) / n);
+  const double most = ScheduleTuning::small_on_host;
+  return static_cast<int>(
+      std::clamp(FactorTuning::small_products / std::max(1.0, products_of_row), 1.0, most));
+}
+
+}  // namespace
 
 template <class Space>
 RowSchedule<Space> schedule_rows(const Space& space, const CsrGraph<Space>& lower,
@@ -20,8 +34,10 @@ RowSchedule<Space> schedule_rows(const Space& space, const CsrGraph<Space>& lowe
   };
   const std::int64_t longest = longest_of(lower);
   const int lanes = FactorTuning::lanes(lower.nnz(), lower.num_rows, longest);
+  const int small = is_host_space<Space> ? small_level(lower.nnz(), finished.nnz(), lower.num_rows)
+                                         : ScheduleTuning::small_on_device;
   auto result = make_row_schedule<Space>(space, level_schedule<Space>(space, lower, Triangle::lower), how,
-                                         LaunchTuning::team_lanes / lanes);
+                                         LaunchTuning::team_lanes / lanes, small);
   result.lanes = lanes;
   result.has_long_rows =
       (&finished == &lower ? longest : longest_of(finished)) >= FactorTuning::searched_length;
