@@ -3,6 +3,7 @@
 #pragma once
 #include <prekond/core/operator.hpp>
 #include <prekond/distributed/distributed_matrix.hpp>
+#include <prekond/distributed/impl/part_of_columns.hpp>
 #include <prekond/distributed/impl/remote_part.hpp>
 #include <prekond/matrix/spmv.hpp>
 
@@ -11,19 +12,6 @@
 #include <utility>
 
 namespace prekond {
-
-namespace impl {
-
-/// Columns below `num_own` by their numbers, the others left out; or the others, counted from 0.
-template <class Space>
-struct NumberPart {
-  int num_own;
-  bool own;
-  VectorView<int, Space> columns;
-  KOKKOS_FUNCTION void operator()(int c) const { columns(c) = own ? (c < num_own ? c : -1) : c - num_own; }
-};
-
-}  // namespace impl
 
 /// y = A x for a distributed matrix, with the messages under way while the rank multiplies its own columns:
 ///
@@ -44,14 +32,8 @@ class SplitOperator : public CompensatedOperator<Scalar, Space> {
   SplitOperator(const Space& space, const DistributedMatrix<Scalar, Space>& a, const MakeOperator& make_own)
       : m_a(a) {
     const CsrView<Scalar, Space> rows = a.own_rows();
-    const auto columns =
-        allocate<Vector<int, Space>>(space, "prekond::split_operator::columns", rows.num_cols);
     const auto part = [&](bool own) {
-      Kokkos::parallel_for("prekond::split_operator::number",
-                           Kokkos::RangePolicy<Space>(space, 0, rows.num_cols),
-                           impl::NumberPart<Space>{static_cast<int>(rows.num_rows), own, columns});
-      return select_entries<Scalar, Space>(space, "prekond::split_operator", rows, rows.num_rows, {}, columns,
-                                           own ? rows.num_rows : rows.num_cols - rows.num_rows);
+      return impl::part_of_columns<Scalar, Space>(space, "prekond::split_operator", rows, rows.num_rows, own);
     };
     m_remote = RemotePart<Scalar, Space>(space, part(false));
     m_remote.find_blocks(space);

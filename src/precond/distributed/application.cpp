@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "precond/distributed/application.hpp"
 
+#include <prekond/distributed/impl/select_entries.hpp>
+
 #include <stdexcept>
 #include <utility>
 

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "precond/polynomial/scaled_rows.hpp"
 
+#include <prekond/distributed/impl/part_of_columns.hpp>
 #include <prekond/krylov/lanczos.hpp>
 #include <prekond/matrix/impl/own_columns.hpp>
-#include "distributed/part_of_columns.hpp"
 #include "matrix/borrowed.hpp"
 #include "matrix/filter_entries.hpp"
 

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <prekond/core/impl/list_rows.hpp>
-#include <prekond/distributed/impl/select_entries.hpp>
+#include <prekond/matrix/csr_graph.hpp>
+#include <prekond/matrix/csr_matrix.hpp>
 #include <prekond/matrix/impl/block_rows.hpp>
 
 #include <vector>

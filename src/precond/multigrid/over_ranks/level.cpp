@@ -3,10 +3,10 @@
 #include "precond/multigrid/over_ranks/level.hpp"
 
 #include <prekond/core/error.hpp>
+#include <prekond/distributed/impl/part_of_columns.hpp>
 #include <prekond/distributed/impl/select_entries.hpp>
 #include <prekond/krylov/lanczos.hpp>
 #include <prekond/precond/impl/registered_methods.hpp>
-#include "distributed/part_of_columns.hpp"
 #include "precond/distributed/application.hpp"
 #include "precond/multigrid/node_patterns.hpp"
 #include "precond/multigrid/over_ranks/tentative.hpp"
