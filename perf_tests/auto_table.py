@@ -5,6 +5,9 @@
 
     auto_table.py measure --prekond PROGRAM --out FILE.json [--matrices FILE|FOLDER ...] [--generate NAME:SIZE ...] [--seconds 60]
     auto_table.py render --in FILE.json --out FILE.md
+    auto_table.py kinds [--check]
+
+`kinds` writes the table of kinds of matrices in docs/choosing.md from the committed one of a host; with --check it only compares them.
 
 A method has a process of its own; a time is that of a setup and a solve, the median of --repeat. FILE.json is added to: a matrix that it has is not
 run again. A file A.mtx.gz has its right-hand side in A_b.mtx where that is there; others a random one.
@@ -20,6 +23,17 @@ from results_file import add_render, lines, load, store
 
 GENERATED = ["poisson2d:300", "poisson3d:40", "anisotropic2d:300", "elasticity3d:20", "convection_diffusion3d:40", "circuit:150",
              "irregular3d:40", "stretched3d:30", "tridiagonal:50000"]
+
+PROJECT = Path(__file__).resolve().parent.parent
+# The kinds of docs/choosing.md with their matrices.
+KINDS = {
+    "Poisson's equation": ["poisson2d:700", "poisson3d:80"], "anisotropy": ["anisotropic2d:700"], "jumps": ["poisson_jump"],
+    "elasticity": ["elasticity3d:40", "elasticity_p1"], "elasticity, quadratic elements; jumps": ["elasticity_p2", "elasticity_jump"],
+    "shell": ["s3rmt3m1"], "time step": ["heat_steps_0"], "convection": ["convection_diffusion3d:60", "convection_dg"],
+    "saddle point": ["stokes", "oseen"], "saddle point, mixed elements": ["darcy"], "indefinite": ["bcsstm27", "bratu3d"],
+    "Helmholtz, complex symmetric": ["helmholtz"], "semiconductor; power flow": ["device", "power_flow"],
+    "circuit; economics": ["memplus", "orani678"]}
+KINDS_HEAD = "| kind | matrix | rows | fastest | s |"
 
 
 def solve(arguments, matrix, options):
@@ -69,8 +83,9 @@ def measure(arguments):
         row = {"auto": {key: value for key, value in auto.items() if key != "candidates"}, "methods": {}}
         row["tried"] = [f"{words_of(one)[1]}: {one['outcome']}" for one in auto.get("candidates", []) if one["tried"]]
         for candidate in auto.get("candidates", []):
-            # A method that does not fit the matrix is not one of its list.
-            if candidate["expected_products"] is None and not candidate["tried"]:
+            # A method that does not fit the matrix is not one of its list, nor is the last resort where others solve.
+            is_last_resort = candidate["options"].get("inner.p") == 200
+            if (candidate["expected_products"] is None or is_last_resort) and not candidate["tried"]:
                 continue
             words, label = words_of(candidate)
             row["methods"][label] = {key: value for key, value in solve(arguments, matrix, words).items()
@@ -113,6 +128,39 @@ def table(results, note):
     yield from lines(["matrix", "rows", "auto ended with", "iterations", "s", "best of the list", "s", "ratio", "tried"], rows)
 
 
+def in_words(label):
+    """A method of the table for a reader: "`matched`, `ilut`, p 60, GMRES"."""
+    method, solver = label.split(", ")
+    name, *options = method.split(":")
+    names = {"bicgstab": ", BiCGSTAB", "gmres": ", GMRES", "cg": ""}
+    values = [option.split("=") for option in options]
+    texts = [f"`{value}`" if key == "inner" else f"{key.split('.')[-1]} {value}" for key, value in values if not key.endswith("tau")]
+    return ", ".join([f"`{name}`", *texts]) + names[solver]
+
+
+def once(texts):
+    """Several texts as one, equal ones once."""
+    return "; ".join(dict.fromkeys(texts))
+
+
+def kinds(arguments):
+    """\returns whether the page had the table of the committed results already"""
+    committed = (PROJECT / "perf_tests/results/cpu/auto.md").read_text(encoding="utf-8")
+    rows = {cells[0]: cells for cells in (line.strip("| ").split(" | ") for line in committed.splitlines() if line.startswith("| "))}
+    found = [[kind, once(matrices), once(rows[name][1] for name in matrices), once(in_words(rows[name][5]) for name in matrices),
+              "; ".join(rows[name][6] for name in matrices)] for kind, matrices in KINDS.items()]
+    table = [KINDS_HEAD, "|---|---|---:|---|---:|", *("| " + " | ".join(row) + " |" for row in found)]
+    page = PROJECT / "docs/choosing.md"
+    text = page.read_text(encoding="utf-8").splitlines()
+    begin = text.index(KINDS_HEAD)
+    end = text.index("", begin)
+    if text[begin:end] == table:
+        return True
+    if not arguments.check:
+        page.write_text("\n".join(text[:begin] + table + text[end:]) + "\n", encoding="utf-8")
+    return not arguments.check
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
@@ -127,9 +175,13 @@ def main():
     run.add_argument("--rtol", default="1e-6")
     add_render(commands)
     commands.choices["render"].add_argument("--note", default="", help="a sentence on the matrices")
+    commands.add_parser("kinds").add_argument("--check", action="store_true")
     arguments = parser.parse_args()
     if arguments.command == "measure":
         measure(arguments)
+    elif arguments.command == "kinds":
+        if not kinds(arguments):
+            parser.exit(1, "docs/choosing.md has another table than `perf_tests/auto_table.py kinds` writes\n")
     else:
         Path(arguments.out).write_text("\n".join(table(load(arguments.source), arguments.note)), encoding="utf-8")
 

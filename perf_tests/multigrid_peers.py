@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: Prekond contributors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Multigrid on the host, ours compared with hypre's BoomerAMG, amgcl and PETSc's GAMG, each on two cores in the same minutes.
+"""Multigrid on the host, ours compared with hypre's BoomerAMG, amgcl, PETSc's GAMG and pyamg, each on two cores in the same minutes.
 
     perf_tests/multigrid_peers.py --build BUILD [--matrices DIR] [--smallest 10000] [--out results/cpu/multigrid_peers] [--add] [--only NAMES]
 
-Runs perf_amg, peer_hypre_boomeramg, peer_amgcl and peer_petsc_ksp (two ranks), as far as BUILD has them, on generated problems
-and on the symmetric positive definite matrices of DIR with as many rows, b random, to a relative residual of 1e-6. Writes
+Runs perf_amg, peer_hypre_boomeramg, peer_amgcl and peer_petsc_ksp (two ranks), as far as BUILD has them, and peers/pyamg_cg.py where
+PYTHON has pyamg (`pip install pyamg`), on generated problems and on the symmetric positive definite matrices of DIR with as many rows, b random, to a relative residual of 1e-6. Writes
 OUT.json and the table OUT.md: of each library the setting with the least setup and solve together. `--add` adds to what
-OUT.json has: where PETSc belongs to another build, run that one so at once. Wants two idle cores.
+OUT.json has: where PETSc belongs to another build, run that one so at once, with `--libraries gamg`. Wants two idle cores.
 """
 
 import argparse
@@ -22,6 +22,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+HERE = Path(__file__).resolve().parent
 GENERATED = {"elasticity3d:30": 3, "poisson3d:64": 1}
 SECONDS = 120
 
@@ -30,7 +31,7 @@ def run(command):
     environment = dict(os.environ, OMP_NUM_THREADS="2", OMP_PROC_BIND="false", GOMP_SPINCOUNT="1000")
     try:
         return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=SECONDS).stdout
-    except subprocess.TimeoutExpired:
+    except (subprocess.TimeoutExpired, FileNotFoundError):
         return ""
 
 
@@ -81,16 +82,31 @@ def gamg(program, matrix, repetitions):
                     for row in runs if row["converged"]]
 
 
-def measure(build, matrix, unknowns, repetitions):
+def pyamg(python, prekond, matrix, unknowns, repetitions):
+    if subprocess.run([python, "-c", "import pyamg"], capture_output=True, check=False).returncode != 0:
+        return []
+    with tempfile.TemporaryDirectory() as folder:
+        file = matrix
+        if not Path(matrix).exists():
+            file = f"{folder}/generated.mtx"
+            run([prekond, "generate", matrix, "-q", "-o", file])
+        return [{"library": "pyamg", "converged": False}] + peer(
+            [python, HERE / "peers/pyamg_cg.py", file, f"--unknowns={unknowns}", f"--repetitions={repetitions}"], "pyamg", "setting",
+            lambda row: row["residual"] <= 1.01e-6)
+
+
+def measure(arguments, matrix, unknowns):
+    build, repetitions = arguments.build.resolve(), arguments.repetitions
     peers = build / "perf_tests/peers"
-    petsc = gamg(peers / "peer_petsc_ksp", matrix, repetitions)
-    if not (peers / "peer_amgcl").exists():
-        return petsc
-    return (petsc + ours(build, matrix, repetitions) +
-            peer([peers / "peer_hypre_boomeramg", f"--matrix={matrix}", f"--functions={unknowns}", f"--repetitions={repetitions}"],
-                 "hypre", "setting", lambda row: row["residual"] <= 1e-6) +
-            peer([peers / "peer_amgcl", f"--matrix={matrix}", f"--unknowns={unknowns}", f"--repetitions={repetitions}"],
-                 "amgcl", "smoother", lambda row: row["residual"] <= 1.01e-6))
+    runs = {
+        "gamg": lambda: gamg(peers / "peer_petsc_ksp", matrix, repetitions),
+        "pyamg": lambda: pyamg(arguments.python, build / "src/driver/prekond", matrix, unknowns, repetitions),
+        "prekond": lambda: ours(build, matrix, repetitions),
+        "hypre": lambda: peer([peers / "peer_hypre_boomeramg", f"--matrix={matrix}", f"--functions={unknowns}", f"--repetitions={repetitions}"],
+                              "hypre", "setting", lambda row: row["residual"] <= 1e-6),
+        "amgcl": lambda: peer([peers / "peer_amgcl", f"--matrix={matrix}", f"--unknowns={unknowns}", f"--repetitions={repetitions}"],
+                              "amgcl", "smoother", lambda row: row["residual"] <= 1.01e-6)}
+    return [row for library in arguments.libraries.split(",") for row in runs[library]()]
 
 
 def rows_of(path):
@@ -117,13 +133,13 @@ def render(table):
     lines = ["# Multigrid on two threads of a host", "",
              "`perf_tests/multigrid_peers.py --build BUILD`. CG to 1e-6, b random; of each library the best setting: its name, iterations, ms of setup + solve. "
              "hypre is one process, and computes on one core where it was built without OpenMP, as Debian's is. `jacobi alone` is CG with point Jacobi. "
-             "GAMG is that of PETSc's defaults, on two ranks. ratio: ours over the best of hypre, amgcl and GAMG.", "",
-             "| matrix | rows | prekond | hypre | amgcl | GAMG | jacobi alone | ratio |", "|---|---|---|---|---|---|---|---|"]
+             "GAMG is that of PETSc's defaults, on two ranks; pyamg computes on one core. ratio: ours over the best of hypre, amgcl, GAMG and pyamg.", "",
+             "| matrix | rows | prekond | hypre | amgcl | GAMG | pyamg | jacobi alone | ratio |", "|---|---|---|---|---|---|---|---|---|"]
     ratios = []
     for entry in table:
-        chosen = {name: best(entry["results"], name) for name in ("prekond", "hypre", "amgcl", "gamg", "jacobi alone")}
-        others = [chosen[name] for name in ("hypre", "amgcl", "gamg") if chosen[name]]
-        is_tried = lambda name: name != "gamg" or any(row["library"] == name for row in entry["results"])
+        chosen = {name: best(entry["results"], name) for name in ("prekond", "hypre", "amgcl", "gamg", "pyamg", "jacobi alone")}
+        others = [chosen[name] for name in ("hypre", "amgcl", "gamg", "pyamg") if chosen[name]]
+        is_tried = lambda name: name not in ("gamg", "pyamg") or any(row["library"] == name for row in entry["results"])
         ratio = ""
         if chosen["prekond"] and others:
             total = lambda row: row["setup"] + row["solve"]
@@ -136,13 +152,14 @@ def render(table):
 
 
 def main():
-    here = Path(__file__).resolve().parent
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=Path, required=True)
-    parser.add_argument("--matrices", type=Path, default=here / "../../shared/matrices/spd")
+    parser.add_argument("--matrices", type=Path, default=HERE / "../../shared/matrices/spd")
     parser.add_argument("--smallest", type=int, default=10000)
     parser.add_argument("--repetitions", type=int, default=3)
-    parser.add_argument("--out", type=Path, default=here / "results/cpu/multigrid_peers")
+    parser.add_argument("--libraries", default="gamg,pyamg,prekond,hypre,amgcl")
+    parser.add_argument("--python", default=sys.executable, help="one that has pyamg")
+    parser.add_argument("--out", type=Path, default=HERE / "results/cpu/multigrid_peers")
     parser.add_argument("--add", action="store_true", help="to what OUT.json has")
     parser.add_argument("--only", default="", help="names of matrices, with commas: others stay what OUT.json has of them, with --add")
     arguments = parser.parse_args()
@@ -159,7 +176,7 @@ def main():
     for name, matrix, unknowns, rows in cases:
         print(name, file=sys.stderr)
         skipped = arguments.only and name not in arguments.only.split(",")
-        results = [] if skipped else measure(arguments.build.resolve(), matrix, unknowns, arguments.repetitions)
+        results = [] if skipped else measure(arguments, matrix, unknowns)
         kept = [row for row in before.get(name, []) if row["library"] not in {row["library"] for row in results}]
         table.append({"matrix": name, "rows": rows or "", "results": kept + results})
         arguments.out.with_suffix(".json").write_text(json.dumps(table, indent=1) + "\n", encoding="utf-8")

@@ -22,8 +22,6 @@ constexpr double most_times = 20;
 constexpr double on_a_plateau = 1000;
 /// A limit is this multiple of what is expected: the rate may fall, and a solve ends when it has converged.
 constexpr double spare = 5;
-/// The last resort keeps up to 2 x 200 entries a row, for at most this number of rows.
-constexpr std::int64_t last_resort_rows = 200000;
 /// A solve that stagnates above this relative residual may have met the wrong method, not rounding errors.
 constexpr double not_by_rounding = 1e-2;
 
@@ -104,9 +102,9 @@ Json by_last_resort(Settings settings) {
   settings.given["match"].value = "auto";
   settings.given["order"].value = "auto";
   settings.given["scale"].value = true;
-  return try_json(
-      command_of(settings, words_of(last_resort(), {"gmres", {{"restart", 100}}})), last_resort(), "gmres",
-      Json(), "where no method of auto's list gets further, a factorisation with nearly all of its fill may");
+  return try_json(command_of(settings, words_of(last_resort(), {"gmres", {{"restart", 100}}})), last_resort(),
+                  "gmres", Json(),
+                  "where no method of auto's list gets further, nearly all of the fill in another order may");
 }
 
 bool is_last_resort(const Settings& settings) {
@@ -224,8 +222,8 @@ double work_of_iteration_of(const MethodFacts& method, const MatrixStatistics& f
 }  // namespace
 
 Json tries_for(const Settings& settings, const MatrixStatistics& facts, bool is_complex) {
-  const std::vector<Candidate> candidates =
-      by_expected_work(candidates_for(facts, !is_host_space<Space>, is_complex));
+  const std::vector<Candidate> candidates = by_expected_work(
+      candidates_for(facts, !is_host_space<Space>, is_complex, settings.has_near_null_space()));
   if (candidates.empty()) return Json::array();
   Settings matrix;
   for (const auto& [key, given] : settings.given)
@@ -248,7 +246,8 @@ Json better_than(const Context& context, const Problem<Scalar>& problem, const O
   const double factor = still_to_come(outcome, std::max(stopping.rtol * problem.norm_b, stopping.atol));
   const bool ends = std::isfinite(factor);
   const MatrixStatistics facts = statistics<Scalar, Space>(context.space, problem.rows);
-  const auto list = candidates_for(facts, !is_host_space<Space>, is_complex<Scalar>);
+  const auto list =
+      candidates_for(facts, !is_host_space<Space>, is_complex<Scalar>, settings.has_near_null_space());
   const auto iterations = static_cast<double>(result.iterations);
   const double work = iterations * work_of_iteration_of(outcome.method, facts, list);
   if (!is_automatic && !is_last_resort(settings)) {

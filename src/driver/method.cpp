@@ -237,7 +237,8 @@ Method<Scalar> undecided(const Settings& settings) {
 
 std::vector<Candidate> candidates_of(const Settings& settings, const MatrixStatistics& facts, bool is_complex,
                                      int num_ranks) {
-  std::vector<Candidate> candidates = candidates_for(facts, !is_host_space<Space>, is_complex);
+  std::vector<Candidate> candidates =
+      candidates_for(facts, !is_host_space<Space>, is_complex, settings.has_near_null_space());
   // Each rank does all of the work of a hierarchy that it has whole, and its part of a product with A.
   for (Candidate& candidate : candidates)
     if (candidate.preconditioner.name == AmgOptions::name && facts.num_rows <= AmgOptions().gather_rows) {
@@ -417,7 +418,7 @@ void check_complex(const CommandLine& line, const Processes& processes) {
     throw OptionError("a complex matrix is for one process; run it without mpirun");
   if (settings.spmv == "kokkoskernels")
     throw OptionError("--spmv kokkoskernels is for real matrices; take --spmv auto");
-  if (!settings.near_null_space.empty() || !settings.coordinates.empty())
+  if (settings.has_near_null_space())
     throw OptionError("--near-null-space and --coordinates are for real matrices; leave them out");
 }
 

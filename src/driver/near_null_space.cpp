@@ -55,7 +55,7 @@ Vectors make_whole(const Context& context, std::int64_t num_rows) {
 }  // namespace
 
 void check_near_null_space(const Settings& settings) {
-  if (settings.near_null_space.empty() && settings.coordinates.empty()) return;
+  if (!settings.has_near_null_space()) return;
   if (!settings.near_null_space.empty() && !settings.coordinates.empty())
     throw OptionError("both --near-null-space and --coordinates: leave one out");
   if (settings.coordinates == "grid" &&

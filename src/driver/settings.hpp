@@ -108,6 +108,8 @@ struct Settings {
 
   /// \throws OptionError with the place of the key in the config file, if it came from one
   [[noreturn]] void refuse(const std::string& key, const std::string& message) const;
+
+  bool has_near_null_space() const { return !near_null_space.empty() || !coordinates.empty(); }
 };
 
 /// A key of the config file; the option of the command line is "--" and the key, with '-' for '_'.

@@ -262,6 +262,42 @@ TEST(Candidates, LongRowsRaiseTheWorkOfFillAndMultigrid) {
     EXPECT_EQ(found_in(with_hub, name).setup, found_in(usual, name).setup);
 }
 
+TEST(Candidates, TheLastResortIsNotOneOfTheList) {
+  MatrixStatistics facts = facts_of_rows();
+  for (const bool is_symmetric : {false, true}) {
+    facts.symmetric_values = is_symmetric;
+    const auto candidates = candidates_for(facts, false, false);
+    EXPECT_EQ(candidates.back().preconditioner.name, "matched");
+    EXPECT_TRUE(candidates.back().is_last_resort);
+    EXPECT_EQ(candidates.back().is_out, is_symmetric);
+    EXPECT_EQ(candidates.back().outcome, "");
+    for (const Candidate& one : by_expected_work(candidates)) EXPECT_FALSE(one.is_last_resort);
+  }
+}
+
+TEST(Candidates, TheLastResortIsNotForCgOrForManyRows) {
+  MatrixStatistics facts = facts_of_rows();
+  facts.symmetric_values = true;
+  const auto named =
+      with_named(candidates_for(facts, false, false), {AutomaticOptions::name, {}}, {"cg", {}});
+  EXPECT_TRUE(named.back().is_last_resort);
+  EXPECT_TRUE(named.back().is_out);
+  facts.symmetric_values = false;
+  facts.num_rows = 200001;
+  EXPECT_THAT(candidates_for(facts, false, false).back().outcome, HasSubstr("more than 200000 rows"));
+}
+
+TEST(Candidates, TheSetupOfTheLastResortGrowsWithTheRowsUpToItsFill) {
+  const auto setup_of = [](std::int64_t num_rows) {
+    MatrixStatistics facts = facts_of_rows();
+    facts.num_rows = facts.num_cols = facts.diagonal_positive = num_rows;
+    facts.nnz = 5 * num_rows;
+    return candidates_for(facts, false, false).back().setup;
+  };
+  EXPECT_GT(setup_of(20000), 3 * setup_of(5000));
+  EXPECT_LT(setup_of(200000), 1.1 * setup_of(100000));
+}
+
 /// The iterations that are expected of a method before any is tried.
 double iterations_of(const MatrixStatistics& facts, const std::string& name) {
   auto candidates = candidates_for(facts, false, false);
@@ -278,6 +314,20 @@ TEST(Candidates, MultigridIsExpectedToTakeMoreIterationsOnSystemsButNotOnFinerMe
   EXPECT_GT(iterations_of(facts, "amg"), 2 * usual);
   facts.num_rows = facts.diagonal_positive = facts.m_matrix_rows = 125000;
   EXPECT_NEAR(iterations_of(facts, "amg"), usual, 1e-9);
+}
+
+TEST(Candidates, VectorsOfTheNearNullSpaceHelpMultigridOnSystems) {
+  MatrixStatistics facts = facts_of_rows();
+  facts.symmetric_values = true;
+  facts.jacobi_norm = 1;
+  for (const bool is_scalar : {false, true}) {
+    facts.m_matrix_rows = is_scalar ? 1000 : 500;
+    auto without = candidates_for(facts, false, false), with = candidates_for(facts, false, false, true);
+    expect_iterations(without);
+    expect_iterations(with);
+    EXPECT_EQ(found_in(with, "amg").iterations < found_in(without, "amg").iterations, !is_scalar);
+    EXPECT_EQ(found_in(with, "ic0").iterations, found_in(without, "ic0").iterations);
+  }
 }
 
 TEST(Candidates, JacobiIsExpectedToTakeMoreIterationsOnFinerMeshes) {
@@ -417,6 +467,51 @@ TYPED_TEST(AutoSolverTest, AMethodThatIsExpectedToBeSlowHasItsTime) {
   EXPECT_EQ(names.back(), "ic0");
   EXPECT_GE(std::stoi(chooser.candidates()[0].outcome.substr(11)), 50);
   EXPECT_EQ(chooser.candidates()[0].setup, 1) << "it would have to be set up again";
+}
+
+TYPED_TEST(AutoSolverTest, TheLastResortComesInForADefiniteMatrixUnlessTheSolverIsCg) {
+  using System = typename TestFixture::System;
+  for (const std::string solver : {"gmres", "cg"}) {
+    System system("poisson2d:60");
+    std::vector<std::string> names;
+    Candidate last = TestFixture::candidate("ilu0", solver, 120, 1, 0.01);
+    last.is_last_resort = last.is_out = true;
+    auto chooser =
+        TestFixture::chooser_of({TestFixture::candidate("jacobi", "cg", 1, 1, 1), last}, system, names);
+    EXPECT_TRUE(TestFixture::solve(system, chooser, stop_at(1e-10, 2000)).converged);
+    EXPECT_EQ(names.back(), solver == "cg" ? "jacobi" : "ilu0");
+  }
+}
+
+TYPED_TEST(AutoSolverTest, TheLastResortIsNotTheFirst) {
+  using System = typename TestFixture::System;
+  for (const bool is_last_resort : {false, true}) {
+    System system("poisson2d:60");
+    std::vector<std::string> names;
+    Candidate last = TestFixture::candidate("ilu0", "gmres", 1, 1, 0.01);
+    last.is_last_resort = is_last_resort;
+    auto chooser =
+        TestFixture::chooser_of({last, TestFixture::candidate("amg", "cg", 120, 1, 0.1)}, system, names);
+    EXPECT_TRUE(TestFixture::solve(system, chooser, stop_at(1e-10, 2000)).converged);
+    EXPECT_EQ(names.front(), is_last_resort ? "amg" : "ilu0");
+  }
+}
+
+TYPED_TEST(AutoSolverTest, TheLastResortIsNotLeftBeforeFiveHundredIterations) {
+  using System = typename TestFixture::System;
+  for (const bool is_last_resort : {false, true}) {
+    System system("poisson2d:100");
+    std::vector<std::string> names;
+    Candidate one = TestFixture::candidate("none", "gmres", 1, 1, 0.01);
+    one.is_last_resort = is_last_resort;
+    auto chooser = TestFixture::chooser_of({TestFixture::candidate("refused", "cg", 0.1, 0.1, 0.01), one,
+                                            TestFixture::candidate("amg", "cg", 100, 1, 0.01)},
+                                           system, names);
+    EXPECT_TRUE(TestFixture::solve(system, chooser, stop_at(1e-10, 2000)).converged);
+    ASSERT_EQ(names, (std::vector<std::string>{"refused", "none", "amg"}));
+    EXPECT_EQ(std::stoi(chooser.candidates()[1].outcome.substr(11)) >= 500, is_last_resort)
+        << chooser.candidates()[1].outcome;
+  }
 }
 
 // All attempts together have no more iterations than the caller allows.

@@ -248,6 +248,16 @@ TYPED_TEST(IluTest, LevelsAndOneLaunchHaveTheSameBits) {
     EXPECT_TRUE(of(of_one_thread<TypeParam>(), FactorSchedule::levels) == levels);
     EXPECT_TRUE(of(of_one_thread<TypeParam>(), FactorSchedule::sync_free) == levels);
   }
+  if constexpr (is_host_space<TypeParam>) {
+    // Levels with rows for all threads, each with a table of its own.
+    const auto wide = generated("elasticity3d:12");
+    const auto of_wide = [&](const TypeParam& space) {
+      Ilu<double, TypeParam> m(unshifted<IluOptions>(FactorSchedule::levels, 1));
+      return factored(m, wide, space);
+    };
+    const auto expected = of_wide(of_one_thread<TypeParam>());
+    for (int repetition = 0; repetition < 5; ++repetition) EXPECT_TRUE(of_wide(TypeParam()) == expected);
+  }
   const auto spd = random_spd(257, 0.03, 9);
   const auto of_robert = [&](FactorSchedule schedule) {
     Ic<double, TypeParam> m(modified_ic(IncompleteKind::mic_robert, schedule, 1));

@@ -20,14 +20,15 @@ struct Candidate {
   MethodChoice preconditioner;
   MethodChoice solver;
   bool needs_spd = false;
-  double setup = 0;        ///< work of the setup
-  double application = 0;  ///< work of an application of M^-1
-  double iteration = 0;    ///< work of an iteration, with its application and its vectors
-  double jacobis = 100;    ///< iterations with Jacobi, as expected of the matrix before any is done
-  double of_jacobis = 1;   ///< iterations over those with Jacobi, by experience
-  double least = 1;        ///< iterations at least, by experience
-  double iterations = 0;   ///< still expected
-  bool is_out = false;     ///< it failed, or does not fit the matrix
+  bool is_last_resort = false;  ///< a factorisation with nearly all of its fill
+  double setup = 0;             ///< work of the setup
+  double application = 0;       ///< work of an application of M^-1
+  double iteration = 0;         ///< work of an iteration, with its application and its vectors
+  double jacobis = 100;         ///< iterations with Jacobi, as expected of the matrix before any is done
+  double of_jacobis = 1;        ///< iterations over those with Jacobi, by experience
+  double least = 1;             ///< iterations at least, by experience
+  double iterations = 0;        ///< still expected
+  bool is_out = false;          ///< it failed, or does not fit the matrix
   bool was_tried = false;
   std::string outcome = {};  ///< why it was taken, left or not tried, for a person
 
@@ -40,7 +41,9 @@ struct Candidate {
 
 /// The candidates for a matrix, by rules on the facts that one pass over it finds. They depend on whether the
 /// setup is on a device, where triangular solves are expensive. `is_complex`: fewer methods.
-std::vector<Candidate> candidates_for(const MatrixStatistics& facts, bool on_device, bool is_complex);
+/// `has_near_null_space`: vectors are given, with which multigrid takes fewer iterations on systems.
+std::vector<Candidate> candidates_for(const MatrixStatistics& facts, bool on_device, bool is_complex,
+                                      bool has_near_null_space = false);
 
 /// The candidates with the preconditioner and the solver that somebody has named in place of their own;
 /// `auto` names none. With both named there is one candidate. The first candidate with a preconditioner that
@@ -63,8 +66,8 @@ double believed_iterations_left(const std::vector<double>& norms, double target,
 /// has its try.
 void expect_iterations(std::vector<Candidate>& candidates, std::optional<double> of_jacobi = {});
 
-/// The candidates that are not out, the least expected work first, before any is tried. Jacobi takes
-/// `jacobis` iterations, where they are known.
+/// The candidates that are not out, but for the last resort, the least expected work first, before any is
+/// tried. Jacobi takes `jacobis` iterations, where they are known.
 std::vector<Candidate> by_expected_work(std::vector<Candidate> candidates,
                                         std::optional<double> jacobis = {});
 

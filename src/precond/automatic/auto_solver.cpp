@@ -30,6 +30,9 @@ constexpr double patience = 1.5, patience_with_tried = 3;
 constexpr double trial_range = 3;
 /// An attempt has at least this part of the iterations that were expected of it.
 constexpr double least_part_of_iterations = 0.5;
+/// The setup of the last resort costs more than its iterations, so that it may restart a few times before it
+/// is left.
+constexpr double least_of_last_resort = 500;
 
 std::string number(double value) {
   char text[32];
@@ -111,7 +114,7 @@ struct AutoSolver<Scalar, Space>::Attempt {
         believed_iterations_left(norms, std::max(whole.rtol * norm_b, whole.atol), expected);
     own.expect(candidate, k + candidate.iterations);
     const auto other = own.cheapest(&candidate);
-    if (other == own.m_candidates.end()) return;
+    if (other == own.m_candidates.end() || (candidate.is_last_resort && k < least_of_last_resort)) return;
     const bool looks_only = std::exchange(is_trial, false);
     if (!looks_only && (k < least_part_of_iterations * expected ||
                         spent + k * candidate.iteration < own.m_budget * other->work(own.m_solves)))
@@ -141,6 +144,9 @@ AutoSolver<Scalar, Space>::AutoSolver(std::vector<Candidate> candidates, std::in
       m_probes(options.probe),
       m_setup(std::move(setup)) {
   if (!m_setup) throw std::logic_error("prekond::AutoSolver: there is nothing that sets a candidate up");
+  // Methods for definite matrices may all fail on an ill-conditioned one.
+  for (Candidate& one : m_candidates)
+    if (one.is_last_resort && one.outcome.empty() && one.solver.name != "cg") one.is_out = false;
   expect_iterations(m_candidates);
 }
 
@@ -163,19 +169,24 @@ template <class Scalar, class Space>
 AutoSolver<Scalar, Space>::AutoSolver(const Space& space, const MatrixSource<Scalar, Space>& a,
                                       const AutoSolverOptions& options)
     : AutoSolver(candidates_for(statistics<Scalar, Space>(space, a.csr()), !is_host_space<Space>,
-                                is_complex<Scalar>),
+                                is_complex<Scalar>, a.near_null_space().extent(1) > 0),
                  a.num_rows(), static_cast<std::int64_t>(a.csr().nnz()),
                  setup_of_registry<Scalar, Space>(space, a), options) {
   if (a.num_rows() != a.num_cols()) throw InputError("AutoSolver: the matrix is not square");
 }
 
-/// The candidate of the least work, `except` left out; the end where all are out.
+/// The candidate of the least work, `except` left out; the end where all are out. The last resort is not the
+/// first one.
 template <class Scalar, class Space>
 std::vector<Candidate>::iterator AutoSolver<Scalar, Space>::cheapest(const Candidate* except) {
+  const bool is_begun = std::any_of(m_candidates.begin(), m_candidates.end(),
+                                    [](const Candidate& one) { return one.was_tried; });
+  const auto cost = [&](const Candidate& one) {
+    return std::pair(one.is_last_resort && !is_begun, one.work(m_solves));
+  };
   auto best = m_candidates.end();
   for (auto one = m_candidates.begin(); one != m_candidates.end(); ++one)
-    if (!one->is_out && &*one != except &&
-        (best == m_candidates.end() || one->work(m_solves) < best->work(m_solves)))
+    if (!one->is_out && &*one != except && (best == m_candidates.end() || cost(*one) < cost(*best)))
       best = one;
   return best;
 }

@@ -92,9 +92,9 @@ SolveResult LinearSolver<Scalar, Space>::solve_anew(const Space& space, VectorVi
                                                     const StoppingOptions& stopping, const Monitor& monitor) {
   const auto& a = m_source->csr();
   AutoSolver<Scalar, Space> chooser(
-      with_named(
-          candidates_for(statistics<Scalar, Space>(space, a), !is_host_space<Space>, is_complex<Scalar>),
-          m_options.preconditioner, m_options.solver),
+      with_named(candidates_for(statistics<Scalar, Space>(space, a), !is_host_space<Space>,
+                                is_complex<Scalar>, m_source->near_null_space().extent(1) > 0),
+                 m_options.preconditioner, m_options.solver),
       a.num_rows, static_cast<std::int64_t>(a.nnz()),
       [this, space](const Candidate& candidate) { return set_up(space, candidate); }, m_options.choice);
   const SolveResult result = chooser.solve(space, *m_operator, b, x, stopping, monitor);

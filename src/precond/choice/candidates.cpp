@@ -17,9 +17,13 @@ enum class For { spd, any };
 constexpr double most_iterations_cg = 10000, most_iterations = 1500;
 /// Iterations with multigrid on a scalar equation, and on a system: as many on finer meshes.
 constexpr double of_multigrid = 12, of_multigrid_on_systems = 45;
+/// The same on systems with vectors of the near null space.
+constexpr double of_multigrid_with_vectors = 20;
 /// The rate so far is believed for `near` times the iterations done; beyond, up to `farthest` times, no less
 /// than was expected is.
 constexpr double near = 3, farthest = 4;
+/// From this number of rows on, the rows of the last resort have all the entries that they may have.
+constexpr double rows_of_full_fill = 20000;
 /// The setup of a method that is not in the list.
 constexpr double usual_setup = 100;
 
@@ -55,6 +59,7 @@ struct Known {
   OnDevice device_application;
   double of_jacobis;  ///< iterations over those with Jacobi and the same kind of solver
   double least;       ///< iterations
+  bool is_last_resort = false;
 };
 
 /// By setups, applications and iterations on matrices of 5 to 40 entries a row, rounded. Rough figures are
@@ -65,10 +70,12 @@ const std::vector<Known>& known_methods() {
   const OptionMap dense = {{"p", 20}, {"tau", 1e-4}}, denser = {{"p", 60}, {"tau", 1e-6}};
   const OptionMap iluk = {{"inner", "iluk"}};
   const OptionMap ilut = {{"inner", "ilut"}, {"inner.p", 60}, {"inner.tau", 1e-6}};
+  const OptionMap full = {
+      {"inner", "ilut"}, {"inner.p", 200}, {"inner.tau", 1e-10}};  // nearly all of the fill
   static const std::vector<Known> methods = {
       {"jacobi", {}, "cg", spd, {4, 0, 8}, {0, 1, 1}, {10, 25, 0}, {0.2, 1, 0}, 1, 1},
-      {"amg", {}, "cg", spd, {100, 2, 200}, {6, 44, 12}, {360, 2500, 0}, {10, 40, 0}, 0.03, 8},
-      {"ic0", {}, "cg", spd, {57, 5, 20}, {3, 31, 0}, {80, 400, 0.3}, {1.5, 2, 0.3}, 0.33, 5},
+      {"amg", {}, "cg", spd, {125, 1, 270}, {6, 44, 12}, {360, 2500, 0}, {10, 40, 0}, 0.03, 8},
+      {"ic0", {}, "cg", spd, {36, 4, 26}, {1.9, 22, 0}, {80, 400, 0.3}, {1.5, 2, 0.3}, 0.33, 5},
       {"ick", level_1, "cg", spd, {92, 7.5, 20}, {5.2, 24, 0}, {250, 1500, 1}, {2.5, 2, 0.6}, 0.1, 4},
       {"ick", level_2, "cg", spd, {87, 40, 20}, {8, 28, 0}, {500, 4000, 2}, {4, 2, 1}, 0.08, 4},
       {"adaptive_fsai", {}, "cg", spd, {57, 0, 190}, {0.4, 18, 0}, {200, 300, 0}, {1.2, 3, 0}, 0.35, 5},
@@ -82,6 +89,17 @@ const std::vector<Known>& known_methods() {
       {"ilut", denser, "gmres", any, {300, 24000, 372}, {4.5, 170, 0}, {2e5, 12000, 0}, {6, 200, 1}, 0.02, 3},
       {"matched", iluk, "gmres", any, {178, 11, 184}, {2.3, 22, 0}, {600, 2500, 1}, {2.5, 3, 0.6}, 0.42, 3},
       {"matched", ilut, "gmres", any, {350, 6000, 416}, {4.5, 170, 0}, {2e5, 15000, 0}, {6, 200, 1}, 0.02, 3},
+      {"matched",
+       full,
+       "gmres",
+       any,
+       {350, 5e5, 416},
+       {4.5, 400, 0},
+       {2e6, 5e4, 0},
+       {15, 500, 2},
+       0.01,
+       3,
+       true},
   };
   return methods;
 }
@@ -96,6 +114,8 @@ std::string misfit(const Known& known, const MatrixStatistics& facts, bool defin
   const std::int64_t weak = facts.diagonal_missing + facts.diagonal_zero;
   if (known.matrices == For::spd && !definite)
     return facts.symmetric_values ? "not every diagonal entry of A is positive" : "A is not symmetric";
+  if (known.is_last_resort && facts.num_rows > last_resort_rows)
+    return "A has more than " + std::to_string(last_resort_rows) + " rows";
   if (std::string(known.name) == "jacobi" && weak > 0)
     return std::to_string(weak) + " diagonal entries are zero or missing";
   return {};
@@ -140,20 +160,25 @@ double iterations_with_jacobi(const MatrixStatistics& facts, For matrices) {
   return norm < 1 ? std::min(by_size, digits / 2 * std::sqrt((1 + norm) / (1 - norm))) : by_size;
 }
 
-Candidate candidate_of(const Known& known, const MatrixStatistics& facts, bool on_device) {
+Candidate candidate_of(const Known& known, const MatrixStatistics& facts, bool on_device,
+                       bool has_near_null_space) {
   const double row = std::max(1.0, facts.row_length_mean);
   const std::string name = known.name;
   const bool is_gmres = std::string(known.solver) == "gmres";
   Candidate candidate;
   candidate.preconditioner = {known.name, known.options};
-  candidate.solver = {known.solver, is_gmres ? OptionMap{{"restart", 50}} : OptionMap{}};
+  candidate.solver = {known.solver,
+                      is_gmres ? OptionMap{{"restart", known.is_last_resort ? 100 : 50}} : OptionMap{}};
   candidate.needs_spd = known.matrices == For::spd;
+  candidate.is_last_resort = known.is_last_resort;
   // The p entries of a row of ILUT's factors do not grow with the rows of A, nor does the work on them.
   const bool fills_to_p = known.options.count("p") > 0 || known.options.count("inner.p") > 0;
+  const double fill =
+      known.is_last_resort ? std::min(1.0, static_cast<double>(facts.num_rows) / rows_of_full_fill) : 1;
   const double launch = launch_of_product(facts.num_rows, facts.nnz, on_device);
   const double levels = levels_of_triangle(facts);
   candidate.setup = on_device ? known.device_setup.work(launch, levels)
-                              : known.setup.work(launch, fills_to_p ? 1 / row : row);
+                              : known.setup.work(launch, fills_to_p ? fill / row : row);
   candidate.application =
       on_device ? known.device_application.work(launch, levels) : known.application.work(launch, 1 / row);
   const bool fills = known.options.count("level") > 0 || known.options == OptionMap{{"inner", "iluk"}};
@@ -161,9 +186,12 @@ Candidate candidate_of(const Known& known, const MatrixStatistics& facts, bool o
   candidate.jacobis = std::max(1.0, iterations_with_jacobi(facts, known.matrices));
   candidate.of_jacobis = known.of_jacobis;
   candidate.least = known.least;
-  if (name == "amg")
-    candidate.of_jacobis = std::min(
-        0.5, (is_scalar_equation(facts) ? of_multigrid : of_multigrid_on_systems) / candidate.jacobis);
+  if (name == "amg") {
+    const double iterations = is_scalar_equation(facts) ? of_multigrid
+                              : has_near_null_space     ? of_multigrid_with_vectors
+                                                        : of_multigrid_on_systems;
+    candidate.of_jacobis = std::min(0.5, iterations / candidate.jacobis);
+  }
   // Without a matching, an ILU has no pivots for zeros on the diagonal, but for those of a saddle point,
   // which get fill.
   const std::int64_t weak = facts.diagonal_missing + facts.diagonal_zero;
@@ -205,12 +233,13 @@ double work_of_iteration(const std::string& solver, double application, std::int
   return 1 + application + 60 * pass + 8 * launch;  // gmres, on average over a restart of 50
 }
 
-std::vector<Candidate> candidates_for(const MatrixStatistics& facts, bool on_device, bool is_complex) {
+std::vector<Candidate> candidates_for(const MatrixStatistics& facts, bool on_device, bool is_complex,
+                                      bool has_near_null_space) {
   const bool definite = facts.symmetric_values && facts.diagonal_positive == facts.num_rows;
   std::vector<Candidate> candidates;
   for (const Known& known : known_methods()) {
     if (is_complex && !takes_complex(known)) continue;
-    Candidate candidate = candidate_of(known, facts, on_device);
+    Candidate candidate = candidate_of(known, facts, on_device, has_near_null_space);
     candidate.outcome = misfit(known, facts, definite);
     candidate.is_out = !candidate.outcome.empty() || (definite && !candidate.needs_spd);
     candidates.push_back(candidate);
@@ -238,7 +267,9 @@ std::vector<Candidate> with_named(std::vector<Candidate> candidates, const Metho
       if (!candidate.needs_spd || !any_solver) candidate.outcome.clear();
     }
     if (!any_solver) candidate.solver = solver;
-    candidate.is_out = !candidate.outcome.empty();  // a named method may be one for general matrices
+    // A named method may be one for general matrices, which the last resort is.
+    candidate.is_out =
+        !candidate.outcome.empty() || (candidate.is_last_resort && candidate.solver.name == "cg");
     const auto is_same = [&](const Candidate& other) {
       return other.solver.name == candidate.solver.name &&
              other.preconditioner.name == candidate.preconditioner.name &&
@@ -277,7 +308,8 @@ void expect_iterations(std::vector<Candidate>& candidates, std::optional<double>
 }
 
 std::vector<Candidate> by_expected_work(std::vector<Candidate> candidates, std::optional<double> jacobis) {
-  std::erase_if(candidates, [](const Candidate& candidate) { return candidate.is_out; });
+  std::erase_if(candidates,
+                [](const Candidate& candidate) { return candidate.is_out || candidate.is_last_resort; });
   expect_iterations(candidates, jacobis);
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const Candidate& a, const Candidate& b) { return a.work() < b.work(); });

@@ -6,6 +6,9 @@
 
 namespace prekond {
 
+/// A factorisation with nearly all of its fill is for matrices of at most this number of rows.
+inline constexpr std::int64_t last_resort_rows = 200000;
+
 /// The part of the time of a product with A that starts its kernel, or a host's threads; the rest reads A.
 double launch_of_product(std::int64_t num_rows, std::int64_t nnz, bool on_device);
 

@@ -75,10 +75,8 @@ typename MulticolorIlu0<Scalar, Space>::Factors MulticolorIlu0<Scalar, Space>::f
   const auto outcome = impl::make_breakdown_counter(space, "prekond::multicolor_ilu0::breakdowns");
   if (is_ic) {
     factor<IcRow, Scalar, Space>(space, pattern, factors, true, outcome);
-    transpose_lower<Scalar, Space>(space, "prekond::multicolor_ilu0::numeric::transpose_lower",
-                                   triangle_of<Scalar, Space>(pattern.lower, factors.lower),
-                                   triangle_of<Scalar, Space>(pattern.upper, factors.upper), a.num_rows,
-                                   pattern.upper.nnz());
+    transpose_lower<Scalar, Space>(space, "prekond::multicolor_ilu0::numeric::transpose_lower", pattern.lower,
+                                   factors.lower, pattern.upper, factors.upper);
   } else {
     factor<IluRow, Scalar, Space>(space, pattern, factors, false, outcome);
   }

@@ -19,7 +19,7 @@ struct IcRowOf : FactorRow<Scalar, Space, LaneGroup, false, looks_up> {
                                   const Values& others = {}) const {
     if constexpr (LaneGroup::keeps_registers)
       if (this->fits(memory, i, lower.length(i))) return in_scratch(lane_group, i, memory, others);
-    if constexpr (!LaneGroup::keeps_registers)
+    if constexpr (Base::has_table)
       if (!memory.is_empty()) return by_table(lane_group, i, memory.values(), others);
     in_place(lane_group, i, others);
   }
@@ -60,7 +60,8 @@ struct IcRowOf : FactorRow<Scalar, Space, LaneGroup, false, looks_up> {
 
   /// The same with a table of the row's values; those of other columns are 0.
   template <class Values>
-  void by_table(const LaneGroup& lane_group, std::int64_t i, Scalar* values, const Values& others) const {
+  KOKKOS_FUNCTION void by_table(const LaneGroup& lane_group, std::int64_t i, Scalar* values,
+                                const Values& others) const {
     const std::size_t first = lower.begin(i), end = first + lower.length(i);
     for (std::size_t k = first; k < end; ++k) {
       const int row = lower.col_idxs(k), count = finished.length(row), before = static_cast<int>(k - first);

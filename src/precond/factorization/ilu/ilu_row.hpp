@@ -21,7 +21,7 @@ struct IluRowOf : FactorRow<Scalar, Space, LaneGroup, lumps, looks_up> {
     if constexpr (LaneGroup::keeps_registers)
       if (this->fits(memory, i, lower.length(i) + 1 + upper.length(i)))
         return in_scratch(lane_group, i, memory, others);
-    if constexpr (!LaneGroup::keeps_registers)
+    if constexpr (Base::has_table)
       if (!memory.is_empty()) return by_table(lane_group, i, memory.places(), others);
     in_place(lane_group, i, others);
   }
@@ -46,7 +46,8 @@ struct IluRowOf : FactorRow<Scalar, Space, LaneGroup, lumps, looks_up> {
 
   /// The same with a table of the places of the row's values.
   template <class Values>
-  void by_table(const LaneGroup& lane_group, std::int64_t i, Scalar** places, const Values& others) const {
+  KOKKOS_FUNCTION void by_table(const LaneGroup& lane_group, std::int64_t i, Scalar** places,
+                                const Values& others) const {
     const std::size_t first = lower.begin(i), end = first + lower.length(i),
                       end_upper = upper.row_ptrs(i + 1);
     for (std::size_t k = first; k < end; ++k) places[lower.col_idxs(k)] = &lower.values(k);
@@ -68,9 +69,9 @@ struct IluRowOf : FactorRow<Scalar, Space, LaneGroup, lumps, looks_up> {
   /// w_i -= w times the entries of a finished row that begins at `of_row`. \returns what they take from the
   /// diagonal
   template <class Values>
-  Scalar subtract_by_table(std::int64_t i, std::size_t of_row, int length, Scalar w, Scalar** places,
-                           const Values& others) const {
-    const int* const cols = &finished.col_idxs(of_row);
+  KOKKOS_FUNCTION Scalar subtract_by_table(std::int64_t i, std::size_t of_row, int length, Scalar w,
+                                           Scalar** places, const Values& others) const {
+    const int* const cols = finished.col_idxs.data() + of_row;
     Scalar lost = 0, dropped = 0;
     if (!lumps) places[i] = &lost;
     for (int l = 0; l < length; ++l) {
@@ -80,7 +81,7 @@ struct IluRowOf : FactorRow<Scalar, Space, LaneGroup, lumps, looks_up> {
         lost += cols[l] == i ? step : this->lumped(step, i, cols[l]);
         continue;
       }
-      place = place == nullptr ? &dropped : place;  // no branch: whether it is there cannot be foretold
+      place = place == nullptr ? &dropped : place;  // no branch, which could not be predicted
       *place -= step;
     }
     if (lumps) return lost;

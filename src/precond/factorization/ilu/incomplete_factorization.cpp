@@ -150,11 +150,8 @@ void IncompleteFactorization<Scalar, Space>::numeric_step(const Space& space, co
     // The pattern is symmetric: every entry of U is found in L.
     if (m_kind == IncompleteKind::ic)
       best.factors.upper = allocate<Vector<Scalar, Space>>(space, "prekond::ilu::upper", pattern.upper.nnz());
-    impl::ilu::transpose_lower<Scalar, Space>(
-        space, "prekond::ilu::numeric::transpose_lower",
-        impl::ilu::triangle_of<Scalar, Space>(pattern.lower, best.factors.lower),
-        impl::ilu::triangle_of<Scalar, Space>(pattern.upper, best.factors.upper), a.num_rows,
-        pattern.upper.nnz());
+    impl::ilu::transpose_lower<Scalar, Space>(space, "prekond::ilu::numeric::transpose_lower", pattern.lower,
+                                              best.factors.lower, pattern.upper, best.factors.upper);
   }
   solves->numeric(space, pattern, best.factors, m_kind != IncompleteKind::ilu, report);
   const std::int64_t lower = pattern.lower.nnz(), upper = pattern.upper.nnz();

@@ -28,8 +28,10 @@ struct RowScratch {
   }
   template <class Member>
   KOKKOS_FORCEINLINE_FUNCTION static typename Row::Memory of(const Row& row, const Member& team, int bytes) {
-    if constexpr (!LaneGroup::keeps_registers) {
-      return row.tables.template take<Scalar>(team.league_rank());
+    if constexpr (Row::has_table) {
+      return row.tables.template take<Scalar>();
+    } else if constexpr (!LaneGroup::keeps_registers) {
+      return {};
     } else {
       constexpr int room = Tuning::capacity, chunk = Tuning::chunk, width = LaneGroup::width;
       constexpr int room_of_lane = Tuning::lane_capacity, steps = Tuning::lane_steps;

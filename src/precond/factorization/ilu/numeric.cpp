@@ -8,6 +8,7 @@
 #include "precond/factorization/ilu/kernels.hpp"
 #include "precond/triangular/grouped_sweeps.hpp"
 
+#include <algorithm>
 #include <string>
 #include <type_traits>
 
@@ -34,13 +35,15 @@ struct FactorTask {
 
   /// Makes tables for the threads of a host, unless they take too much memory.
   void make_tables(const Space& space) {
-    const std::int64_t count = concurrency(space), columns = pattern.num_rows();
+    const std::int64_t columns = pattern.num_rows(), bytes = 8 * columns;
     const bool are_short = 2 * pattern.lower.nnz() < 5 * columns;  // searches are short, too
-    if (!is_host_space<Space> || !schedule.by_tables || are_short || 8 * columns > ColumnTables::most_bytes)
-      return;
+    if (!is_host_space<Space> || !schedule.by_tables || are_short || bytes > ColumnTables::most_bytes) return;
+    const auto count =
+        std::clamp<std::int64_t>(ColumnTables::most_bytes_of_all / bytes, 1, concurrency(space));
     words = allocate_zero<Vector<std::uint64_t, Space>>(space, "prekond::ilu::tables",
                                                         count * pattern.num_rows());
-    taken = allocate_zero<Vector<int, Space>>(space, "prekond::ilu::taken_tables", count);
+    taken =
+        allocate_zero<Vector<int, Space>>(space, "prekond::ilu::taken_tables", count * ColumnTables::stride);
   }
 
   template <class Row>
@@ -57,7 +60,7 @@ struct FactorTask {
     row.row_scale = factors.row_scale;
     row.by_size = kind == IncompleteKind::mic_robert;
     row.row_sums = row_sums;
-    row.tables = {words, taken, pattern.num_rows(), static_cast<int>(taken.extent(0))};
+    row.tables = {words, taken, pattern.num_rows(), static_cast<int>(taken.extent(0)) / ColumnTables::stride};
     return row;
   }
 };

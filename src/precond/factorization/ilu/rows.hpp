@@ -56,7 +56,8 @@ struct FactorRow {
   using scalar_type = Scalar;
   using lane_group_type = LaneGroup;
   static constexpr bool is_lane = LaneGroup::width == 1;
-  using Memory = std::conditional_t<!LaneGroup::keeps_registers, ColumnTable<Scalar>,
+  static constexpr bool has_table = is_host_space<Space> && !LaneGroup::keeps_registers;
+  using Memory = std::conditional_t<has_table, ColumnTable<Scalar>,
                                     std::conditional_t<is_lane, LaneMemory<Scalar>, RowMemory<Scalar>>>;
   using Triangle = FactorTriangle<Scalar, Space>;
   static constexpr int batch = RowMemoryTuning::batch;

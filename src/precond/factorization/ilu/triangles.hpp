@@ -10,6 +10,7 @@
 #include "core/concurrent_words.hpp"
 #include "core/packed.hpp"
 #include "core/row_teams.hpp"
+#include "sparse_product/host_transpose.hpp"
 
 namespace prekond::impl::ilu {
 
@@ -68,12 +69,11 @@ FactorTriangle<Scalar, Space> triangle_of(const CsrGraph<Space>& pattern,
   return {pattern.row_ptrs, pattern.col_idxs, values};
 }
 
-/// Copies L^T to U, for IC. Raises a flag where U has an entry that L does not have.
+/// Copies L^T to U, for IC, where L has each entry of U.
 template <class Scalar, class Space>
 struct TransposeLower {
   using Rows = RowTeams<Space>;
   FactorTriangle<Scalar, Space> lower, upper;
-  PackedVector<int> missing;
   std::int64_t num_rows;
 
   KOKKOS_FUNCTION void operator()(const typename Rows::Member& team) const {
@@ -81,29 +81,26 @@ struct TransposeLower {
       const std::size_t first = upper.begin(i);
       Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, upper.length(i)), [&](int k) {
         const int row = upper.col_idxs(first + k);
-        const std::size_t end = lower.row_ptrs(row + 1);
-        const std::size_t place = lower.find(lower.row_ptrs(row), end, static_cast<int>(i));
-        if (place < end)
-          upper.values(first + k) = lower.values(place);
-        else
-          raise_flag(missing(0), 1);
+        upper.values(first + k) =
+            lower.values(lower.find(lower.row_ptrs(row), lower.row_ptrs(row + 1), static_cast<int>(i)));
       });
     });
   }
 };
 
-/// Gives U = L^T its values. \returns whether U has an entry that L does not have. Fences.
+/// Gives U = L^T its values. \pre the pattern of U is that of L^T. Fences on a host.
 template <class Scalar, class Space>
-bool transpose_lower(const Space& space, const char* label, const FactorTriangle<Scalar, Space>& lower,
-                     const FactorTriangle<Scalar, Space>& upper, std::int64_t num_rows,
-                     std::int64_t num_entries) {
-  const auto missing = allocate_zero<Vector<int, Space>>(space, "prekond::ilu::missing", 1);
-  Kokkos::parallel_for(label, RowTeams<Space>::policy(space, num_rows, num_entries),
-                       TransposeLower<Scalar, Space>{lower, upper, missing, num_rows});
-  int flag = 0;
-  Kokkos::deep_copy(space, Kokkos::View<int, Kokkos::HostSpace>(&flag), Kokkos::subview(missing, 0));
-  space.fence("prekond::ilu::missing");
-  return flag != 0;
+void transpose_lower(const Space& space, const char* label, const CsrGraph<Space>& lower,
+                     const Vector<Scalar, Space>& lower_values, const CsrGraph<Space>& upper,
+                     const Vector<Scalar, Space>& upper_values) {
+  const std::int64_t n = lower.num_rows;
+  if constexpr (is_host_space<Space>)
+    HostTranspose<Scalar, Space>(space, {n, n, lower.row_ptrs, lower.col_idxs, lower_values})
+        .write({n, n, upper.row_ptrs, upper.col_idxs, upper_values}, false);
+  else
+    Kokkos::parallel_for(label, RowTeams<Space>::policy(space, n, upper.nnz()),
+                         TransposeLower<Scalar, Space>{triangle_of<Scalar, Space>(lower, lower_values),
+                                                       triangle_of<Scalar, Space>(upper, upper_values), n});
 }
 
 }  // namespace prekond::impl::ilu

@@ -163,6 +163,11 @@ class Growth {
   /// Makes room for rows that are done, and keeps those that are there.
   void allow_entries(std::int64_t entries) {
     const auto old = static_cast<std::int64_t>(m_cols.extent(0));
+    if (m_by_column && bytes(entries + old, m_slab.extent(0)) > m_rules.memory_budget) {
+      m_by_column = false;  // tables by hashes take less
+      m_slab = {};
+      m_slots = 0;
+    }
     check_bytes(bytes(entries + old, m_slab.extent(0)));
     const auto cols = allocate<Vector<int, Space>>(m_space, "prekond::ilut::cols", entries);
     const auto values = allocate<Vector<Scalar, Space>>(m_space, "prekond::ilut::values", entries);

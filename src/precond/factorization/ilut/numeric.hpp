@@ -37,7 +37,7 @@ struct ThresholdRules {
   std::int64_t memory_budget = std::int64_t(16) << 30;
   int scratch_slots = ThresholdTuning::scratch_slots;        ///< a power of two
   int least_slab_slots = ThresholdTuning::least_slab_slots;  ///< likewise
-  bool by_column = true;                                     ///< a host's tables may have a slot a column
+  bool by_column = true;                                     ///< a host's tables may have a slot per column
   std::int64_t first_entries = -1;                           ///< room of L and U; -1: by the rows
   std::int64_t most_polls = ThresholdTuning::most_polls;
   Vector<int, Space> order;         ///< of the first launch, see ThresholdRowsDynamically

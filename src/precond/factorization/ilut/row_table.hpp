@@ -10,8 +10,8 @@
 namespace prekond::impl::ilut {
 
 /// A table that is filled up to three quarters, and empty between two rows. The slot of an entry depends on
-/// the order of insertion, its value does not. On a host it may have a slot for each column, where no search
-/// meets another column: the branches of searches are what takes the time there.
+/// the order of insertion, its value does not. On a host it may have a slot per column, so that no search
+/// meets another column: mispredicted branches take most of the time there.
 ///
 /// The first `own` listed columns below the row are A's, the others fill. One thread has those of the fill
 /// that the row has yet to meet as a heap by their columns, then those that it has met; of several lanes each

@@ -80,8 +80,8 @@ struct ThresholdRow {
   Scalar diagonal = 1;  ///< of A
 
   /// \returns whether the row is done, and the tables are empty again. Else there was no room for it, or it
-  /// waited too long, and it has written nothing. `slab`: memory for a row that outgrows the scratch; it may
-  /// have no room at all. \pre the tables are empty
+  /// waited too long, and it has written nothing. `slab`: memory for a row that outgrows the scratch, or for
+  /// all rows `by_column`; it may have no room at all. \pre the tables are empty
   template <class Wait>
   KOKKOS_FUNCTION bool operator()(const LaneGroup& lane_group, int i, const Scratch& scratch,
                                   const Table& slab, const Wait& wait) const {
