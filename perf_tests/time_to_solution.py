@@ -23,7 +23,7 @@ STYLES = {
     "hypre": ("hypre's BoomerAMG", "#D55E00", "s"),
     "amgcl": ("amgcl", "#009E73", "^"),
     "GAMG": ("PETSc's GAMG", "#CC79A7", "D"),
-    "pyamg": ("pyamg, one core", "#E69F00", "v"),
+    "pyamg": ("pyamg", "#E69F00", "v"),
     "jacobi alone": ("CG with Jacobi (ours), no multigrid", "#777777", "|"),
 }
 PANELS = ("NVIDIA H200", "2 cores of an Intel Xeon at 2.3 GHz")

@@ -44,7 +44,7 @@ struct ColumnTables {
   /// There are tables for matrices up to this size, whatever the number of threads: last bits may differ from
   /// those of searches, as compilers fuse the products of one loop into sums and not those of the other.
   static constexpr std::int64_t most_bytes = std::int64_t(32) << 20;
-  /// Of all tables; more threads wait for one.
+  /// The bytes of all tables. Threads without one wait.
   static constexpr std::int64_t most_bytes_of_all = std::int64_t(512) << 20;
   static constexpr int stride = 16;  ///< of `taken`: a cache line for each
 
