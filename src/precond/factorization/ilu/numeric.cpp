@@ -36,7 +36,7 @@ struct FactorTask {
   /// Makes tables for the threads of a host, unless they take too much memory.
   void make_tables(const Space& space) {
     const std::int64_t columns = pattern.num_rows(), bytes = 8 * columns;
-    const bool are_short = pattern.lower.nnz() < 3 * columns;  // searches are short, too
+    const bool are_short = pattern.lower.nnz() <= 3 * columns;  // searches are short, too
     if (!is_host_space<Space> || !schedule.by_tables || are_short || bytes > ColumnTables::most_bytes) return;
     const auto count =
         std::clamp<std::int64_t>(ColumnTables::most_bytes_of_all / bytes, 1, concurrency(space));
