@@ -5,10 +5,11 @@
 
     perf_tests/multigrid_peers.py --build BUILD [--matrices DIR] [--smallest 10000] [--out results/cpu/multigrid_peers] [--add] [--only NAMES]
 
-Runs perf_amg, peer_hypre_boomeramg, peer_amgcl and peer_petsc_ksp (two ranks), as far as BUILD has them, and peers/pyamg_cg.py where
-PYTHON has pyamg (`pip install pyamg`), on generated problems and on the symmetric positive definite matrices of DIR with as many rows, b random, to a relative residual of 1e-6. Writes
-OUT.json and the table OUT.md: of each library the setting with the least setup and solve together. `--add` adds to what
-OUT.json has: where PETSc belongs to another build, run that one so at once, with `--libraries gamg`. Wants two idle cores.
+Runs perf_amg, peer_hypre_boomeramg, peer_amgcl and peer_petsc_ksp (two ranks), as far as BUILD has them, and peers/pyamg_cg.py
+where PYTHON has pyamg (`pip install pyamg`), on generated problems and on the symmetric positive definite matrices of DIR with as
+many rows, b random, to a relative residual of 1e-6. Writes OUT.json and the table OUT.md: of each library the setting with the
+least setup and solve together. `--add` adds to what OUT.json has: where PETSc belongs to another build, run that one so at once,
+with `--libraries gamg`. Wants two idle cores.
 """
 
 import argparse
