@@ -6,7 +6,7 @@
     pyamg_cg.py MATRIX.mtx[.gz] [--unknowns 1] [--repetitions 3]
 
 Prints a line of JSON for each of the two: setup_seconds and solve_seconds (medians), iterations, residual. b random, to a relative residual of
-1e-6. `--unknowns`: of a node; smoothed aggregation has a vector of the near null space for each. pyamg computes on one core.
+1e-6. `--unknowns`: of a node; smoothed aggregation has a vector of the near null space for each. pyamg computes mostly on one core.
 """
 import argparse
 import json

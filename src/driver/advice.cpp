@@ -95,16 +95,17 @@ Json by_auto(Settings settings, const std::vector<Candidate>& candidates) {
 
 /// A factorisation with nearly all of its fill, for what no method of the list solves.
 MethodChoice last_resort() {
-  return {"ilut", {{"p", 200}, {"tau", 1e-10}}};
+  return {"ilut", {{"p", last_resort_p}, {"tau", last_resort_tau}}};
 }
 
 Json by_last_resort(Settings settings) {
   settings.given["match"].value = "auto";
   settings.given["order"].value = "auto";
   settings.given["scale"].value = true;
-  return try_json(command_of(settings, words_of(last_resort(), {"gmres", {{"restart", 100}}})), last_resort(),
-                  "gmres", Json(),
-                  "where no method of auto's list gets further, nearly all of the fill in another order may");
+  return try_json(
+      command_of(settings, words_of(last_resort(), {"gmres", {{"restart", last_resort_restart}}})),
+      last_resort(), "gmres", Json(),
+      "where no method of auto's list gets further, nearly all of the fill in another order may");
 }
 
 bool is_last_resort(const Settings& settings) {

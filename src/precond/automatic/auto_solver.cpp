@@ -146,7 +146,7 @@ AutoSolver<Scalar, Space>::AutoSolver(std::vector<Candidate> candidates, std::in
   if (!m_setup) throw std::logic_error("prekond::AutoSolver: there is nothing that sets a candidate up");
   // Methods for definite matrices may all fail on an ill-conditioned one.
   for (Candidate& one : m_candidates)
-    if (one.is_last_resort && one.outcome.empty() && one.solver.name != "cg") one.is_out = false;
+    if (one.is_last_resort && one.outcome.empty()) one.is_out = false;
   expect_iterations(m_candidates);
 }
 

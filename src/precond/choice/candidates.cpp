@@ -70,8 +70,7 @@ const std::vector<Known>& known_methods() {
   const OptionMap dense = {{"p", 20}, {"tau", 1e-4}}, denser = {{"p", 60}, {"tau", 1e-6}};
   const OptionMap iluk = {{"inner", "iluk"}};
   const OptionMap ilut = {{"inner", "ilut"}, {"inner.p", 60}, {"inner.tau", 1e-6}};
-  const OptionMap all = {
-      {"inner", "ilut"}, {"inner.p", 200}, {"inner.tau", 1e-10}};  // nearly all of the fill
+  const OptionMap all = {{"inner", "ilut"}, {"inner.p", last_resort_p}, {"inner.tau", last_resort_tau}};
   static const std::vector<Known> methods = {
       {"jacobi", {}, "cg", spd, {4, 0, 8}, {0, 1, 1}, {10, 25, 0}, {0.2, 1, 0}, 1, 1},
       {"amg", {}, "cg", spd, {125, 1, 270}, {6, 44, 12}, {360, 2500, 0}, {10, 40, 0}, 0.03, 8},
@@ -157,8 +156,9 @@ Candidate candidate_of(const Known& known, const MatrixStatistics& facts, bool o
   const bool is_gmres = std::string(known.solver) == "gmres";
   Candidate candidate;
   candidate.preconditioner = {known.name, known.options};
-  candidate.solver = {known.solver,
-                      is_gmres ? OptionMap{{"restart", known.is_last_resort ? 100 : 50}} : OptionMap{}};
+  candidate.solver = {
+      known.solver,
+      is_gmres ? OptionMap{{"restart", known.is_last_resort ? last_resort_restart : 50}} : OptionMap{}};
   candidate.needs_spd = known.matrices == For::spd;
   candidate.is_last_resort = known.is_last_resort;
   // The p entries of a row of ILUT's factors do not grow with the rows of A, nor does the work on them.
@@ -257,9 +257,8 @@ std::vector<Candidate> with_named(std::vector<Candidate> candidates, const Metho
       if (!candidate.needs_spd || !any_solver) candidate.outcome.clear();
     }
     if (!any_solver) candidate.solver = solver;
-    // A named method may be one for general matrices, which the last resort is.
-    candidate.is_out =
-        !candidate.outcome.empty() || (candidate.is_last_resort && candidate.solver.name == "cg");
+    if (candidate.is_last_resort && candidate.solver.name == "cg") candidate.outcome = "cg was named";
+    candidate.is_out = !candidate.outcome.empty();  // a named method may be one for general matrices
     const auto is_same = [&](const Candidate& other) {
       return other.solver.name == candidate.solver.name &&
              other.preconditioner.name == candidate.preconditioner.name &&

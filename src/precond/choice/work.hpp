@@ -6,8 +6,10 @@
 
 namespace prekond {
 
-/// A factorisation with nearly all of its fill is for matrices of at most this number of rows.
+/// The last resort: ILUT with nearly all of its fill, by GMRES, for matrices of at most this number of rows.
 inline constexpr std::int64_t last_resort_rows = 200000;
+inline constexpr int last_resort_p = 200, last_resort_restart = 100;
+inline constexpr double last_resort_tau = 1e-10;
 
 /// The part of the time of a product with A that starts its kernel, or a host's threads; the rest reads A.
 double launch_of_product(std::int64_t num_rows, std::int64_t nnz, bool on_device);

@@ -41,8 +41,9 @@ class ColumnTable {
 /// The tables of the threads of a host. A thread takes one for some rows, the one that it had last where that
 /// is free.
 struct ColumnTables {
-  /// There are tables for matrices up to this size, whatever the number of threads: last bits may differ from
-  /// those of searches, as compilers fuse the products of one loop into sums and not those of the other.
+  /// The largest table. The bound depends on the matrix and not on the number of threads, because factors by
+  /// tables and by searches may differ in their last bits: compilers fuse the products of one loop into sums
+  /// and not those of the other.
   static constexpr std::int64_t most_bytes = std::int64_t(32) << 20;
   /// The bytes of all tables. Threads without one wait.
   static constexpr std::int64_t most_bytes_of_all = std::int64_t(512) << 20;
