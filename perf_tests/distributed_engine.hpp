@@ -3,12 +3,12 @@
 #pragma once
 /// The library that distributes the matrix and sends the messages: Tpetra with PREKOND_PERF_TPETRA, else
 /// PETSc.
+#include "rows_of_rank.hpp"
+
 #include <prekond/distributed/distributed_matrix.hpp>
-#include <prekond/matrix/csr_matrix.hpp>
 
 #include <mpi.h>
 
-#include <cstdint>
 #include <limits>
 #include <memory>
 #include <string>
@@ -28,15 +28,6 @@
 
 namespace prekond::perf {
 
-/// Some rows of a matrix, consecutive ones of `num_global_rows`, in the host's memory.
-struct HostRows {
-  std::int64_t first = 0, num_global_rows = 0;
-  std::vector<std::size_t> row_ptrs{0};
-  std::vector<std::int64_t> col_idxs;
-  std::vector<double> values;
-  std::int64_t num_rows() const { return static_cast<std::int64_t>(row_ptrs.size()) - 1; }
-};
-
 #ifdef PREKOND_PERF_TPETRA
 /// MPI and Kokkos, from here to its end.
 using EngineScope = Tpetra::ScopeGuard;
@@ -45,23 +36,23 @@ using EngineSpace = EngineMap::node_type::execution_space;
 inline const std::string engine_name = "Tpetra";
 
 /// Collective.
-inline std::unique_ptr<DistributedMatrix<double, EngineSpace>> distribute(const HostRows& rows) {
+inline std::unique_ptr<DistributedMatrix<double, EngineSpace>> distribute(const RowsOfRank& mine) {
   using Matrix = Tpetra::CrsMatrix<double>;
   using Global = EngineMap::global_ordinal_type;
-  const auto map = Teuchos::rcp(new const EngineMap(static_cast<Tpetra::global_size_t>(rows.num_global_rows),
-                                                    static_cast<std::size_t>(rows.num_rows()), 0,
+  const auto& rows = mine.rows;
+  const auto map = Teuchos::rcp(new const EngineMap(static_cast<Tpetra::global_size_t>(mine.num_global_rows),
+                                                    static_cast<std::size_t>(mine.num_rows()), 0,
                                                     Tpetra::getDefaultComm()));
-  const std::size_t n = static_cast<std::size_t>(rows.num_rows());
-  Teuchos::Array<std::size_t> lengths(rows.num_rows());
+  const std::size_t n = static_cast<std::size_t>(mine.num_rows());
+  Teuchos::Array<std::size_t> lengths(mine.num_rows());
   for (std::size_t i = 0; i < n; ++i)
-    lengths[static_cast<Teuchos::Ordinal>(i)] = rows.row_ptrs[i + 1] - rows.row_ptrs[i];
+    lengths[static_cast<Teuchos::Ordinal>(i)] = rows.row_ptrs(i + 1) - rows.row_ptrs(i);
   const auto a = Teuchos::rcp(new Matrix(map, lengths()));
   std::vector<Global> cols;
   for (std::size_t i = 0; i < n; ++i) {
-    const std::size_t begin = rows.row_ptrs[i], end = rows.row_ptrs[i + 1];
-    cols.assign(rows.col_idxs.begin() + static_cast<std::ptrdiff_t>(begin),
-                rows.col_idxs.begin() + static_cast<std::ptrdiff_t>(end));
-    a->insertGlobalValues(static_cast<Global>(rows.first) + static_cast<Global>(i),
+    const std::size_t begin = rows.row_ptrs(i), end = rows.row_ptrs(i + 1);
+    cols.assign(rows.col_idxs.data() + begin, rows.col_idxs.data() + end);
+    a->insertGlobalValues(static_cast<Global>(mine.first) + static_cast<Global>(i),
                           Teuchos::arrayViewFromVector(cols),
                           Teuchos::ArrayView<const double>(rows.values.data() + begin, end - begin));
   }
@@ -100,12 +91,13 @@ inline MatType matrix_type() {
 }
 
 /// A matrix of the type above, or of that of the options -mat_type and -mat_block_size. Collective.
-inline std::unique_ptr<DistributedMatrix<double, EngineSpace>> distribute(const HostRows& rows) {
-  if (rows.values.size() > static_cast<std::size_t>(std::numeric_limits<PetscInt>::max()))
+inline std::unique_ptr<DistributedMatrix<double, EngineSpace>> distribute(const RowsOfRank& mine) {
+  const auto& rows = mine.rows;
+  if (rows.nnz() > std::numeric_limits<PetscInt>::max())
     throw InputError("a rank has more entries than PetscInt counts: use more ranks");
-  const std::vector<PetscInt> row_ptrs(rows.row_ptrs.begin(), rows.row_ptrs.end()),
-      cols(rows.col_idxs.begin(), rows.col_idxs.end());
-  const auto n = static_cast<PetscInt>(rows.num_rows()), all = static_cast<PetscInt>(rows.num_global_rows);
+  const std::vector<PetscInt> row_ptrs(rows.row_ptrs.data(), rows.row_ptrs.data() + mine.num_rows() + 1),
+      cols(rows.col_idxs.data(), rows.col_idxs.data() + rows.nnz());
+  const auto n = static_cast<PetscInt>(mine.num_rows()), all = static_cast<PetscInt>(mine.num_global_rows);
   petsc::impl::OwnedMat a;
   petsc::check(MatCreate(PETSC_COMM_WORLD, a.receive()));
   petsc::check(MatSetSizes(a.get(), n, n, all, all));
@@ -117,7 +109,7 @@ inline std::unique_ptr<DistributedMatrix<double, EngineSpace>> distribute(const 
   if (is_baij) {
     petsc::check(MatSetUp(a.get()));
     for (PetscInt i = 0; i < n; ++i) {
-      const auto row = static_cast<PetscInt>(rows.first) + i;
+      const auto row = static_cast<PetscInt>(mine.first) + i;
       petsc::check(MatSetValues(a.get(), 1, &row, row_ptrs[i + 1] - row_ptrs[i], cols.data() + row_ptrs[i],
                                 rows.values.data() + row_ptrs[i], INSERT_VALUES));
     }

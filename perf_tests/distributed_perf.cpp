@@ -2,11 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "benchmark_main.hpp"
 #include "distributed_engine.hpp"
+#include "kernel_times.hpp"
+#include "named_method.hpp"
+#include "region_times.hpp"
 
+#include <prekond/distributed/impl/part_of_columns.hpp>
 #include <prekond/distributed/impl/remote_part.hpp>
 #include <prekond/distributed/split_operator.hpp>
 #include <prekond/krylov/cg.hpp>
-#include <prekond/matrix/generate.hpp>
 #include <prekond/matrix/spmv.hpp>
 #include <prekond/precond/distributed_preconditioner.hpp>
 #include <prekond/precond/distributed_transpose.hpp>
@@ -15,6 +18,7 @@
 #include <cmath>
 #include <cstdio>
 #include <ctime>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -22,8 +26,13 @@
 
 /// The steps of a distributed solve, on the ranks of mpirun:
 ///
-///   mpirun -np P perf_distributed --matrix=elasticity3d:30 [--scaling=strong|weak] [--precond=fsai]
-///       [--solver=cg] [--transport=auto|mpi|nccl] [--repetitions=9] [--benchmark_out=FILE.json]
+///   mpirun -np P perf_distributed --matrix=elasticity3d:30 [--scaling=strong|weak]
+///       [--precond=METHOD[,METHOD...]] [--solver=cg] [--rtol=1e-6] [--rhs=a_ones|ones]
+///       [--transport=auto|mpi|nccl] [--repetitions=9] [--kernels=1] [--benchmark_out=FILE.json]
+///
+/// --kernels=1 prints the kernels of rank 0's setups and applications first, each with fences around it. A
+/// matrix is MATRIX[@B], see rows_of_rank; a method or solver is NAME[:KEY=VALUE...]. elasticity3d gets its
+/// rigid body modes as near null space.
 ///
 /// Strong: the matrix is that of --matrix on any number of ranks. Weak: --matrix is what one rank has, and P
 /// ranks get the cube of as near to P times as many unknowns as there is; `rows_a_rank` says how many.
@@ -35,7 +44,11 @@
 /// after a barrier; medians of the repetitions. `processor_ms` is the processor's time, which other work on
 /// the machine changes less. `product` overlaps the exchange with the rank's own part, and `engine_product`
 /// is that of the engine's matrix, by which CG multiplies; `product_in_turn` exchanges first, and its counter
-/// is its time over that of the other one right after it. Rank 0 prints; the context names the transport.
+/// is its time over that of the other one right after it. `again` is another numeric phase. Counters of
+/// `apply`: the mean and the fastest rank's time; of `apply`, `setup` and `again`: what exchanges of vectors'
+/// entries (import_ms), the import of a level that every rank has whole, or of an overlap (gather_ms) and
+/// exchanges of rows (rows_ms) take there of the slowest rank, each with fences around it. Rank 0 prints; the
+/// context names the transport.
 namespace {
 
 using namespace prekond;
@@ -58,6 +71,7 @@ double of_slowest(double value) {
 /// Times of the slowest rank, and of the one that computed longest. MPI's waiting may count as computing.
 struct Seconds {
   double wall = 0, processor = 0;
+  double mean = 0, fastest = 0;  ///< of the ranks' wall times
 };
 
 /// The time of `count` times the work.
@@ -71,7 +85,9 @@ Seconds seconds_of(const Work& work, int count) {
   Space().fence();
   const double wall = timer.seconds();
   const double processor = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
-  return {of_slowest(wall), of_slowest(processor)};
+  double mean = wall;
+  MPI_Allreduce(MPI_IN_PLACE, &mean, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  return {of_slowest(wall), of_slowest(processor), mean / World().size, -of_slowest(-wall)};
 }
 
 /// Notes the processor's time of one of `count`; \returns that of the wall.
@@ -89,76 +105,54 @@ int count_for(const Work& work, double wanted = 0.05, double most = 1000) {
 
 /// NAME:EDGE with an edge for `ranks` times as many unknowns.
 std::string grown(const std::string& spec, int ranks) {
-  const std::size_t colon = spec.find(':'), end = std::min(spec.find(',', colon), spec.size());
+  const std::size_t colon = spec.find(':'), end = std::min(spec.find_first_of(",@", colon), spec.size());
   const double edge = std::stod(spec.substr(colon + 1, end - colon - 1));
   const double dimensions = spec.find("2d") < colon ? 2 : 3;
   return spec.substr(0, colon + 1) + std::to_string(std::lround(edge * std::pow(ranks, 1 / dimensions))) +
          spec.substr(end);
 }
 
-/// This rank's share, of whole nodes.
-perf::HostRows share_of(const std::string& spec, const World& world) {
-  const auto whole = generate<double>(Kokkos::DefaultHostExecutionSpace(), spec);
-  const std::int64_t b = spec.starts_with("elasticity3d") ? 3 : 1, nodes = whole.num_rows / b;
-  perf::HostRows rows;
-  rows.num_global_rows = whole.num_rows;
-  rows.first = nodes * world.rank / world.size * b;
-  const std::int64_t end = nodes * (world.rank + 1) / world.size * b;
-  for (std::int64_t i = rows.first; i < end; ++i) {
-    for (std::size_t k = whole.row_ptrs(i); k < whole.row_ptrs(i + 1); ++k) {
-      rows.col_idxs.push_back(whole.col_idxs(k));
-      rows.values.push_back(whole.values(k));
-    }
-    rows.row_ptrs.push_back(rows.values.size());
+/// The rank's rows of the rigid body modes of elasticity: rotations about one point for all ranks.
+MultiVector<double, Space> rigid_body_modes_of(const std::string& spec, const perf::RowsOfRank& mine) {
+  const MultiVector<double, Space> modes("prekond::perf::modes", mine.num_rows(), 6);
+  const auto host = Kokkos::create_mirror_view(modes);
+  const double edge = std::stod(spec.substr(spec.find(':') + 1));
+  for (std::int64_t k = 0; k < mine.num_rows() / 3; ++k) {
+    auto [x, y, z] = perf::coordinates_of_elasticity(spec, mine.first / 3 + k);
+    for (double* coordinate : {&x, &y, &z}) *coordinate = *coordinate / edge - 0.5;
+    const double of_node[3][6] = {{1, 0, 0, 0, z, -y}, {0, 1, 0, -z, 0, x}, {0, 0, 1, y, -x, 0}};
+    for (int c = 0; c < 3; ++c)
+      for (int v = 0; v < 6; ++v) host(3 * k + c, v) = of_node[c][v];
   }
-  return rows;
+  Kokkos::deep_copy(modes, host);
+  return modes;
 }
 
 /// A matrix over the ranks, in parts, and vectors for its products.
 struct Problem {
-  using Preconditioner = DistributedPreconditioner<double, Space>;
-
-  Problem(const std::string& spec, const std::string& method, const World& world)
-      : a(perf::distribute(share_of(spec, world))),
+  Problem(const std::string& spec, bool is_rhs_ones, const perf::RowsOfRank& mine)
+      : a(perf::distribute(mine)),
         x("prekond::perf::x", a->num_rows(), 1),
         y("prekond::perf::y", a->num_rows(), 1),
         received("prekond::perf::received", a->num_cols() - a->num_rows(), 1),
         b("prekond::perf::b", a->num_rows()),
         sum("prekond::perf::sum", 1),
         own(part(true)),
-        remote(Space(), part(false)),
-        configurator(
-            find_registered(preconditioner_registry<double, Space>(), method, "preconditioner").configure()) {
+        remote(Space(), part(false)) {
     const Space space;
     split = std::make_unique<SplitOperator<double, Space>>(
         space, *a, [&](const Rows&) { return std::make_unique<CsrOperator<double, Space>>(own); });
     Kokkos::deep_copy(x, 1.0);
-    a->product().apply(space, x, as_multivector(b));
-    preconditioner = set_up();
-    workspace = preconditioner->make_workspace(space, 1);
-  }
-
-  std::unique_ptr<Preconditioner> set_up() const {
-    auto m = std::make_unique<Preconditioner>(*configurator);
-    m->numeric(Space(), *a);
-    return m;
-  }
-
-  SolveResult solve(const Solver<double, Space>& solver) const {
-    const Vector<double, Space> solution("prekond::perf::solution", a->num_rows());
-    StoppingOptions stopping;
-    stopping.rtol = 1e-6;
-    return solver.solve(Space(), a->product(), preconditioner.get(), b, solution, stopping, {}, a->reducer());
+    if (is_rhs_ones)
+      Kokkos::deep_copy(b, 1.0);
+    else
+      a->product().apply(space, x, as_multivector(b));
+    if (spec.starts_with("elasticity3d")) near = {rigid_body_modes_of(spec, mine), 3};
   }
 
   Rows part(bool is_own) const {
-    const Space space;
-    const CsrView<double, Space> rows = a->own_rows();
-    const auto columns = allocate<Vector<int, Space>>(space, "prekond::perf::columns", rows.num_cols);
-    Kokkos::parallel_for("prekond::perf::number", Kokkos::RangePolicy<Space>(space, 0, rows.num_cols),
-                         impl::NumberPart<Space>{static_cast<int>(rows.num_rows), is_own, columns});
-    return select_entries<double, Space>(space, "prekond::perf::part", rows, rows.num_rows, {}, columns,
-                                         is_own ? rows.num_rows : rows.num_cols - rows.num_rows);
+    return impl::part_of_columns<double, Space>(Space(), "prekond::perf::part", a->own_rows(), a->num_rows(),
+                                                is_own);
   }
 
   std::unique_ptr<DistributedMatrix<double, Space>> a;
@@ -167,10 +161,58 @@ struct Problem {
   Rows own;
   RemotePart<double, Space> remote;
   std::unique_ptr<SplitOperator<double, Space>> split;
+  NearNullSpace<double, Space> near;
+};
+
+/// A method for it.
+struct Method {
+  using Preconditioner = DistributedPreconditioner<double, Space>;
+
+  Method(std::shared_ptr<const Problem> of, const std::string& text) : problem(std::move(of)), name(text) {
+    const auto method = perf::named_method(text);
+    configurator =
+        find_registered(preconditioner_registry<double, Space>(), method.name, "preconditioner").configure();
+    configurator->fields().set(method.options, method.name);
+    preconditioner = set_up();
+    workspace = preconditioner->make_workspace(Space(), 1);
+  }
+
+  std::unique_ptr<Preconditioner> set_up() const {
+    auto m = std::make_unique<Preconditioner>(*configurator);
+    m->set_near_null_space(problem->near);
+    m->numeric(Space(), *problem->a);
+    return m;
+  }
+
+  SolveResult solve(const Solver<double, Space>& solver, double rtol) const {
+    const Problem& p = *problem;
+    const Vector<double, Space> solution("prekond::perf::solution", p.a->num_rows());
+    StoppingOptions stopping;
+    stopping.rtol = rtol;
+    return solver.solve(Space(), p.a->product(), preconditioner.get(), p.b, solution, stopping, {},
+                        p.a->reducer());
+  }
+
+  std::shared_ptr<const Problem> problem;
+  std::string name;
   std::unique_ptr<Configurator<MatrixPreconditioner<double, Space>>> configurator;
   std::unique_ptr<Preconditioner> preconditioner;
   std::unique_ptr<Workspace> workspace;
 };
+
+/// Counts the time that exchanges take of the work, see the top.
+template <class Work>
+void count_exchanges(benchmark::State& state, const Work& work, int count) {
+  MPI_Barrier(MPI_COMM_WORLD);
+  const perf::RegionTimes times;
+  for (int k = 0; k < count; ++k) work();
+  const auto note = [&](const char* counter, const char* region) {
+    state.counters[counter] = 1e3 * of_slowest(times.seconds(region)) / count;
+  };
+  note("import_ms", "prekond::import");
+  note("gather_ms", "prekond::gather");
+  note("rows_ms", "prekond::exchange_rows");
+}
 
 template <class Work>
 void add(const std::string& name, int repetitions, const Work& work) {
@@ -181,10 +223,10 @@ void add(const std::string& name, int repetitions, const Work& work) {
 
 void add_products(const std::string& name, int repetitions, const std::shared_ptr<Problem>& p) {
   const Space space;
-  const auto& import = p->a->column_import();
-  const auto exchange = [=, &import] {
-    import.start(space, p->x);
-    import.finish(space, p->received);
+  const auto& columns = p->a->column_import();
+  const auto exchange = [=, &columns] {
+    columns.start(space, p->x);
+    columns.finish(space, p->received);
   };
   const auto own = [=] {
     spmv<double, Space>(space, 1.0, p->own, p->x, 0.0, p->y);
@@ -195,9 +237,9 @@ void add_products(const std::string& name, int repetitions, const std::shared_pt
     space.fence();
   };
   add(name + "/exchange", repetitions, exchange);
-  add(name + "/exchange_reverse", repetitions, [=, &import] {
-    import.start_reverse(space, p->received);
-    import.finish_reverse(space, p->y);
+  add(name + "/exchange_reverse", repetitions, [=, &columns] {
+    columns.start_reverse(space, p->received);
+    columns.finish_reverse(space, p->y);
   });
   add(name + "/own_part", repetitions, own);
   add(name + "/remote_part", repetitions, remote);
@@ -231,20 +273,35 @@ void add_products(const std::string& name, int repetitions, const std::shared_pt
   });
 }
 
-void add_solve(const std::string& name, const std::string& method, const std::string& solver, int repetitions,
-               const std::shared_ptr<Problem>& p) {
+void add_solve(const std::string& name, const std::string& solver, double rtol, int repetitions,
+               const std::shared_ptr<Method>& m) {
   const Space space;
-  add(name + "/apply_" + method, repetitions, [=] {
-    p->preconditioner->apply(space, p->x, p->y, *p->workspace);
+  const Problem& p = *m->problem;
+  const auto apply = [=, &p] {
+    m->preconditioner->apply(space, p.x, p.y, *m->workspace);
     space.fence();
+  };
+  const int count = count_for(apply);
+  perf::add(name + "/apply_" + m->name, repetitions, [=](benchmark::State& state) {
+    const Seconds seconds = seconds_of(apply, count);
+    state.counters["mean_ms"] = 1e3 * seconds.mean / count;
+    state.counters["fastest_ms"] = 1e3 * seconds.fastest / count;
+    count_exchanges(state, apply, count);
+    return noted(state, seconds, count);
   });
-  perf::add(name + "/setup_" + method, repetitions,
-            [=](benchmark::State& state) { return noted(state, seconds_of([&] { p->set_up(); }, 1), 1); });
+  const auto add_phase = [&](const char* phase, const std::function<void()>& work) {
+    perf::add(name + "/" + phase + "_" + m->name, repetitions, [=](benchmark::State& state) {
+      count_exchanges(state, work, 1);
+      return noted(state, seconds_of(work, 1), 1);
+    });
+  };
+  add_phase("setup", [=] { m->set_up(); });
+  add_phase("again", [=, &p] { m->preconditioner->numeric(space, *p.a); });
   const auto add_solver = [&](const std::string& kind,
                               const std::shared_ptr<const Solver<double, Space>>& of_kind) {
-    perf::add(name + "/" + kind + "_" + method, repetitions, [=](benchmark::State& state) {
+    perf::add(name + "/" + kind + "_" + m->name, repetitions, [=](benchmark::State& state) {
       SolveResult result;
-      const double seconds = noted(state, seconds_of([&] { result = p->solve(*of_kind); }, 1), 1);
+      const double seconds = noted(state, seconds_of([&] { result = m->solve(*of_kind, rtol); }, 1), 1);
       state.counters["iterations"] = static_cast<double>(result.iterations);
       state.counters["ms_an_iteration"] =
           1e3 * seconds / static_cast<double>(std::max<std::int64_t>(1, result.iterations));
@@ -252,9 +309,10 @@ void add_solve(const std::string& name, const std::string& method, const std::st
       return seconds;
     });
   };
+  const auto named = perf::named_method(solver);
+  add_solver(named.name, create_solver<double, Space>(named.name, named.options));
   CgOptions single_reduction;
   single_reduction.single_reduction = true;
-  add_solver(solver, create_solver<double, Space>(solver));
   if (solver == "cg")
     add_solver("single_reduction_cg", std::make_shared<const Cg<double, Space>>(single_reduction));
 }
@@ -286,21 +344,40 @@ int run(int argc, char** argv) {
   const World world;
   const std::string matrix = perf::take_flag(argc, argv, "matrix", "elasticity3d:30"),
                     scaling = perf::take_flag(argc, argv, "scaling", "strong"),
-                    method = perf::take_flag(argc, argv, "precond", "fsai"),
-                    solver = perf::take_flag(argc, argv, "solver", "cg");
+                    methods = perf::take_flag(argc, argv, "precond", "fsai"),
+                    solver = perf::take_flag(argc, argv, "solver", "cg"),
+                    rhs = perf::take_flag(argc, argv, "rhs", "a_ones");
+  const double rtol = std::stod(perf::take_flag(argc, argv, "rtol", "1e-6"));
+  const bool shows_kernels = perf::take_flag(argc, argv, "kernels", "0") == "1";
   mpi::set_transport(perf::take_flag(argc, argv, "transport", "auto"));
   const int repetitions = std::stoi(perf::take_flag(argc, argv, "repetitions", "9"));
   if (scaling != "strong" && scaling != "weak")
     throw InputError("--scaling is strong or weak, not " + scaling);
+  if (rhs != "a_ones" && rhs != "ones") throw InputError("--rhs is a_ones or ones, not " + rhs);
   // One rank writes.
   if (world.rank > 0) perf::take_flag(argc, argv, "benchmark_out", "");
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
   const std::string spec = scaling == "weak" ? grown(matrix, world.size) : matrix;
-  const auto problem = std::make_shared<Problem>(spec, method, world);
+  const auto problem =
+      std::make_shared<Problem>(spec, rhs == "ones", perf::rows_of_rank(spec, world.rank, world.size));
   add_context(*problem, spec, scaling, world);
   add_products(spec, repetitions, problem);
-  add_solve(spec, method, solver, repetitions, problem);
+  for (const std::string& name : perf::words(methods)) {
+    const auto method = std::make_shared<Method>(problem, name);
+    const auto show_kernels = [&](const std::string& of, const auto& work) {
+      const perf::KernelTimes times;
+      work();
+      if (world.rank == 0) times.print((of + " of " + name).c_str());
+    };
+    if (shows_kernels) {
+      show_kernels("the setup", [&] { method->set_up(); });
+      show_kernels("an application", [&] {
+        method->preconditioner->apply(Space(), problem->x, problem->y, *method->workspace);
+      });
+    }
+    add_solve(spec, solver, rtol, repetitions, method);
+  }
   Silent silent;
   if (world.rank == 0)
     benchmark::RunSpecifiedBenchmarks();

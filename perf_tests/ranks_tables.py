@@ -6,7 +6,8 @@
     ranks_tables.py [--results FOLDER] [--plot FILE.svg]
 
 FOLDER (default: results/h200/ranks next to this script) has files MATRIX_strong_npN.json, MATRIX_mpi_npN.json (the same with messages by
-MPI from pinned host memory), MATRIX_adaptive_fsai_npN.json, MATRIX_weak_npN.json, and of peer_petsc_ksp ksp_MATRIX_npN.json, as run_gpu.sh
+MPI from pinned host memory), MATRIX_adaptive_fsai_npN.json, MATRIX_weak_npN.json, of multigrid MATRIX_amg_npN.json and MATRIX_amg_weak_npN.json, the same with
+amg_before of the version before products over ranks became faster, and of peer_petsc_ksp ksp_MATRIX_npN.json, as run_gpu.sh
 names them.
 """
 
@@ -22,7 +23,7 @@ STEPS = ["exchange", "own_part", "remote_part", "product", "all_reduce", "apply"
 def step_of(name):
     """The step that a benchmark's name says: elasticity3d:100/cg_fsai/iterations:1/... is cg."""
     step = name.split("/")[1]
-    return next((known for known in ("apply", "setup", "cg") if step.startswith(known + "_")), step)
+    return next((known for known in ("apply", "setup", "again", "cg") if step.startswith(known + "_")), step)
 
 
 def measured(folder):
@@ -30,7 +31,7 @@ def measured(folder):
     found = {}
     for file in sorted(folder.glob("*_np*.json")):
         name = re.fullmatch(r"(.+)_(strong|weak|mpi|adaptive_fsai|cg)_np(\d+)", file.stem)
-        if not name:
+        if not name or "_amg" in name[1]:
             continue
         steps = {}
         for line in load(file)["benchmarks"]:
@@ -84,6 +85,48 @@ def print_variants(found):
     print("\n".join(lines(["matrix", "GPUs"] + list(variants.values()), rows)))
 
 
+def multigrid(folder):
+    """By (matrix, is weak, is before) and number of GPUs the runs of multigrid by their steps."""
+    found = {}
+    for file in sorted(folder.glob("*3d_*_amg_*np*.json")):
+        if file.stem.startswith("ksp_"):
+            continue
+        name = re.fullmatch(r"(.+)_amg(_before)?(_weak)?_np(\d+)", file.stem)
+        runs = {step_of(line["name"]): line for line in load(file)["benchmarks"] if "single_reduction" not in line["name"]}
+        found.setdefault((name[1], bool(name[3]), bool(name[2])), {})[int(name[4])] = runs
+    return found
+
+
+def print_multigrid(folder):
+    found = multigrid(folder)
+    print("## Multigrid over ranks, ms\n")
+    rows = []
+    for (matrix, is_weak, is_before), counts in sorted(found.items()):
+        one = counts.get(1) or found.get((matrix, False, is_before), {}).get(1)
+        for gpus, runs in sorted(counts.items()):
+            total = runs["setup"]["real_time"] + runs["cg"]["real_time"]
+            speedup = "" if gpus == 1 or is_weak or not one else f"{(one['setup']['real_time'] + one['cg']['real_time']) / total:.2f}"
+            rows.append([matrix + (", a GPU" if is_weak else ""), "before" if is_before else "now", gpus, cell(runs["setup"]["real_time"]),
+                         cell(runs["setup"]["rows_ms"]), cell(runs["setup"]["import_ms"]), cell(runs["again"]["real_time"]),
+                         f"{runs['again']['real_time'] / runs['setup']['real_time']:.2f}", cell(runs["apply"]["real_time"]),
+                         cell(runs["apply"]["import_ms"]), cell(runs["apply"]["gather_ms"]), round(runs["cg"]["iterations"]),
+                         cell(runs["cg"]["real_time"]), cell(total), speedup])
+    print("\n".join(lines(["matrix", "version", "GPUs", "setup", "exchanges of rows", "of entries", "numeric again", "over setup", "a cycle",
+                           "exchanges of entries", "gather", "iterations", "CG", "setup + CG", "times as fast as on one"], rows)))
+    print("\n## Rows up to which a level is gathered, four GPUs, ms\n")
+    rows = []
+    for file in sorted(folder.glob("*_amg_gather.json")):
+        for line in load(file)["benchmarks"]:
+            step, _, option = line["name"].split("/")[1].partition("_amg")
+            if step in ("setup", "again", "apply", "cg"):
+                rows.append([file.stem.removesuffix("_amg_gather"), option.lstrip(":"), step, cell(line["real_time"])])
+    table = {}
+    for matrix, option, step, value in rows:
+        table.setdefault((matrix, option), {})[step] = value
+    print("\n".join(lines(["matrix", "option", "setup", "numeric again", "a cycle", "CG"],
+                          [[matrix, option] + [steps[step] for step in ("setup", "again", "apply", "cg")] for (matrix, option), steps in table.items()])))
+
+
 def print_speedups(found):
     print("## Times as fast as on one GPU\n")
     shown = ["product", "apply", "setup", "cg"]
@@ -102,7 +145,7 @@ def print_ksp(folder):
     """PETSc's CG with our PC and with others: a row a matrix and method, a column a number of GPUs."""
     print("## KSP, CG to 1e-6: iterations, setup + solve in ms\n")
     runs = {}
-    for file in folder.glob("ksp_*_np*.json"):
+    for file in sorted(folder.glob("ksp_*_np*.json")):
         content = load(file)
         for run in content["runs"]:
             runs.setdefault(content["matrix"], {}).setdefault(run["method"], {})[content["ranks"]] = run
@@ -152,6 +195,7 @@ def main():
     print_transports(found)
     print_speedups(found)
     print_variants(found)
+    print_multigrid(options.results)
     print_ksp(options.results)
     if options.plot:
         plot(found, options.plot)

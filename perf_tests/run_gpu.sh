@@ -7,15 +7,17 @@
 # BUILD: a folder with a build, or only with its programs (test_*, perf_*, prekond, anywhere below it).
 # KOKKOS_SOURCE: a Kokkos source tree; Prekond is then built with it in build/cuda. On a machine without network give
 #   the other dependencies by CMAKE_PREFIX_PATH.
-# OUT_DIR: default perf_tests/results/h200. PART: tests, perf, amg, smoothers, devices, batched, blocks, tables, sanitize; default all; and ranks
-#   and ksp. Each takes less than 9 minutes.
+# OUT_DIR: default perf_tests/results/h200. PART: tests, perf, amg, smoothers, devices, batched, blocks, tables, sanitize; default all; and ranks,
+#   ranks_amg, ranks_blocks and ksp. Each takes less than 9 minutes.
 # devices: setups over 1, 2, ... of the GPUs that nvidia-smi lists; left out where that is one.
-# ranks, ksp: needs mpirun and a build with PETSC_DIR, a PETSc with CUDA. test_petsc and the steps of a distributed solve on 1, 2, 4, ...
-#   ranks with a GPU each (ranks), by NCCL where the build has it, and by MPI; KSP CG with Prekond's PC and with
-#   PETSc's own, on the GPUs and on two cores (ksp).
+# ranks, ranks_amg, ranks_blocks, ksp: needs mpirun and a build with PETSC_DIR, a PETSc with CUDA. test_petsc and the steps of a distributed
+#   solve on 1, 2, 4, ... ranks with a GPU each (ranks), by NCCL where the build has it, and by MPI; the phases of multigrid
+#   (ranks_amg); GMRES with block ILU(0) (ranks_blocks); KSP CG with Prekond's PC and with PETSc's own, on the GPUs and on two cores, or
+#   by each of KSP_METHODS in a run of its own (ksp).
 # tables: the paper's tables and a sweep over settings, with the real matrices of MATRICES (default ../shared/matrices/spd).
 # PART_SECONDS: how long a part may take, default 530. SETUP_MATRICES, SOLVE_MATRICES: other matrices than the default ones.
 #   ONLY: a pattern (of bash's =~) that the names of performance tests, tables and sanitized cases have to match.
+#   RANK_MATRICES, WEAK_MATRICES, RANK_METHODS, BLOCK_MATRICES, KSP_MATRICES, KSP_REPEAT: those of the parts ranks_amg, ranks_blocks and ksp.
 # LD_LIBRARY_PATH is the caller's: it must lead to CUDA's libraries, and to Kokkos's where those are shared.
 
 set -eu
@@ -24,7 +26,7 @@ source_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 part_seconds=${PART_SECONDS:-530}
 failures=0
 
-usage() { sed -n '5,19s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2 && exit 2; }
+usage() { sed -n '5,21s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2 && exit 2; }
 say() { printf '== %s\n' "$*"; }
 failed() {
   printf 'FAILED: %s\n' "$*" >&2
@@ -302,17 +304,59 @@ ksp() {
   local name=$1 count=$2
   wanted "$name" || return 0
   shift 2
-  on_ranks "$count" "$(program peer_petsc_ksp)" "$@" -json "$out/$name.json" || failed "$name"
+  say "$name"
+  on_ranks "$count" "$(program peer_petsc_ksp)" "$@" -json "$out/$name.json" </dev/null || failed "$name"
 }
 
+# Multigrid over ranks: its phases and their exchanges.
+part_ranks_amg() {
+  local matrix count name method=${RANK_METHODS:-amg}
+  for matrix in ${RANK_MATRICES:-elasticity3d:60 elasticity3d:100 elasticity3d:160 poisson3d:160 poisson3d:400}; do
+    name=${matrix//[:,=]/_}
+    for count in $(rank_counts); do
+      measure_ranks "${name}_amg_np$count" "$count" "--matrix=$matrix" --scaling=strong "--precond=$method" --benchmark_filter=_amg
+    done
+  done
+  for matrix in ${WEAK_MATRICES:-elasticity3d:100}; do
+    name=${matrix//[:,=]/_}
+    for count in $(rank_counts); do
+      [[ $count == 1 ]] || measure_ranks "${name}_amg_weak_np$count" "$count" "--matrix=$matrix" --scaling=weak "--precond=$method" --benchmark_filter=_amg
+    done
+  done
+}
+
+# By each of KSP_METHODS in a run of its own, since some peers end with an error of the device.
 part_ksp() {
-  local matrix count name
+  local matrix count name method
   for matrix in ${KSP_MATRICES:-poisson3d:100 elasticity3d:40}; do
     name=${matrix//[:,=]/_}
     for count in $(rank_counts); do
-      ksp "ksp_${name}_np$count" "$count" "$matrix" -mat_type aijcusparse -repeat 3
+      if [[ -z ${KSP_METHODS:-} ]]; then
+        ksp "ksp_${name}_np$count" "$count" "$matrix" -mat_type aijcusparse -repeat 3
+      else
+        while read -r method; do
+          ksp "ksp_${name}_${method//[ +,]/_}_np$count" "$count" "$matrix" -mat_type aijcusparse -repeat "${KSP_REPEAT:-3}" -methods "$method"
+        done < <(tr ',' '\n' <<<"$KSP_METHODS")
+      fi
     done
-    ksp "ksp_${name}_2_cores" 2 "$matrix" -mat_type aij -repeat 1 -methods none,jacobi,bjacobi+icc,gamg
+    [[ -n ${KSP_METHODS:-} ]] || ksp "ksp_${name}_2_cores" 2 "$matrix" -mat_type aij -repeat 1 -methods none,jacobi,bjacobi+icc,gamg
+  done
+}
+
+# Block Jacobi over ranks by block ILU(0), with exact and inexact solves, for tables 2 to 4 and figures 11, 13 to 15 of Ma et al. (2021): by
+# GMRES(30) on GPUs, and by PETSc's on as many cores.
+part_ranks_blocks() {
+  local matrix count name rtol b methods
+  for matrix in ${BLOCK_MATRICES:-convection_diffusion3d:114@3 convection_diffusion3d:108@4 irregular3d:63,unknowns=5,mean=77,longest=150@5}; do
+    name=${matrix//[:,=@]/_} b=${matrix##*@} rtol=1e-5
+    [[ $matrix != irregular* ]] || rtol=1e-3
+    methods=block_ilu0:solve.method=levels,block_ilu0:solve.method=sync_free
+    for count in 2 3 4 5; do methods+=,block_ilu0:solve.method=jacobi:solve.sweeps=$count; done
+    for count in $(rank_counts); do
+      PETSC_OPTIONS="-mat_type baij -mat_block_size $b" measure_ranks "blocks_${name}_np$count" "$count" "--matrix=$matrix" "--precond=$methods" \
+        --solver=gmres:restart=30 "--rtol=$rtol" --rhs=ones '--benchmark_filter=(_block_ilu0|/exchange/|/product)'
+      ksp "blocks_${name}_${count}_cores" "$count" "$matrix" -mat_type baij -solver gmres -rtol $rtol -rhs ones -repeat 1 -methods bjacobi+ilu
+    done
   done
 }
 
@@ -478,7 +522,7 @@ export PREKOND_TEST_MATRICES=${PREKOND_TEST_MATRICES:-$source_dir/unit_tests/mat
 for part in "${parts[@]}"; do
   part_start=$SECONDS
   case $part in
-    tests | perf | amg | smoothers | devices | ranks | ksp | batched | blocks | tables | sanitize) "part_$part" ;;
+    tests | perf | amg | smoothers | devices | ranks | ranks_amg | ranks_blocks | ksp | batched | blocks | tables | sanitize) "part_$part" ;;
     *) usage ;;
   esac
 done

@@ -26,7 +26,7 @@ EXTRA_LAUNCHES = 9
 # A cycle with Jacobi on a level over ranks: exchanges of two residuals, P^T and P, and the launches of all its kernels.
 LEVEL_EXCHANGES, LEVEL_LAUNCHES = 4, 16
 COARSE_UNKNOWNS = 6  # rigid body modes
-GATHER_ROWS = 300_000
+GATHER_ROWS = 100_000
 COUNTS = [1, 2, 4, 8, 16, 64, 256, 1024, 4096, 10_000]
 
 
@@ -168,6 +168,20 @@ def print_check(folder, network):
                   f"{several['iteration'] - predicted:.3f} | {share * one['setup_fsai']:.0f} | {several['setup_fsai']:.0f} |")
 
 
+def print_multigrid_check(folder, one, network):
+    """What an iteration of CG with multigrid takes on several GPUs more than on one with as many rows a GPU, predicted and measured."""
+    def measured_iteration(file):
+        lines = json.loads((folder / file).read_text())["benchmarks"]
+        return next(line["ms_an_iteration"] for line in lines if line["name"].split("/")[1].startswith("cg_amg"))
+
+    print("\n| matrix, a GPU | GPUs | more than on one GPU, ms: predicted | measured |\n|---|---:|---:|---:|")
+    on_one = multigrid(one["rows"], 1, one, network, True)["iteration_ms"]
+    for file in sorted(folder.glob("elasticity3d_100_amg_weak_np*.json")):
+        gpus = int(file.stem.split("_np")[1])
+        predicted = multigrid(one["rows"] * gpus, gpus, one, network, False)["iteration_ms"] - on_one
+        print(f"| elasticity3d:100 | {gpus} | {predicted:.2f} | {measured_iteration(file.name) - measured_iteration('elasticity3d_100_amg_np1.json'):.2f} |")
+
+
 def curves(one, network):
     forms = {"classic": {"reductions": 2}, "one reduction": {"reductions": 1}}
     strong = 64 * one["rows"]
@@ -232,6 +246,7 @@ def main():
         plot(all_curves, options.plot)
     if options.check:
         print_check(options.results / "ranks", network)
+        print_multigrid_check(options.results / "ranks", one_multigrid, network)
 
 
 if __name__ == "__main__":

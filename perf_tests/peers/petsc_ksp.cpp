@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond_petsc.h>
-#include <prekond/matrix/generate.hpp>
-#include <prekond/matrix/io/matrix_market.hpp>
+
+#include "rows_of_rank.hpp"
 
 #include <petscksp.h>
 
@@ -16,20 +16,18 @@
 #include <utility>
 #include <vector>
 
-/// KSP CG on the ranks of mpirun, by the PC of type prekond and by PETSc's own, in one run: setup and solve
-/// of A x = b, b = A (1, ..., 1)^T or random, of a generated matrix or FILE.mtx[.gz], whose rows are split
-/// evenly.
+/// KSP on the ranks of mpirun, by the PC of type prekond and by PETSc's own, in one run: setup and solve of
+/// A x = b, b = A (1, ..., 1)^T, all ones or random, of a matrix that rows_of_rank takes.
 ///
-///   mpirun -np 2 peer_petsc_ksp MATRIX [-repeat 3] [-rtol 1e-6] [-max_iters 20000] [-rhs a_ones|random]
-///       [-json FILE] [-methods a,b,...] [-mat_type aijcusparse]
+///   mpirun -np 2 peer_petsc_ksp MATRIX [-solver cg|gmres] [-repeat 3] [-rtol 1e-6] [-max_iters 20000]
+///       [-rhs a_ones|ones|random] [-json FILE] [-methods a,b,...] [-mat_type aijcusparse]
 ///
-/// Times are those of the slowest rank, medians of the repetitions; each begins with a new KSP, the first is
-/// left out, and with a matrix on a device all is there before it. The setup has the blocks'
-/// (KSPSetUpOnBlocks) and our product too. elasticity3d gets its rigid body modes as near null space, which
-/// gamg uses, and three unknowns a node. Standard output: a Markdown table.
+/// gmres: GMRES(30) with preconditioning from the right. Times are those of the slowest rank, medians of the
+/// repetitions; each begins with a new KSP, the first is left out, and with a matrix on a device all is there
+/// before it. The setup has the blocks' (KSPSetUpOnBlocks) and our product too; `again` is that of the PC for
+/// a matrix of the same pattern whose values are said to be others. elasticity3d gets its rigid body modes as
+/// near null space, which gamg uses, and three unknowns a node. Standard output: a Markdown table.
 namespace {
-
-using HostSpace = Kokkos::DefaultHostExecutionSpace;
 
 void check(PetscErrorCode error) {
   if (error) throw std::runtime_error("PETSc's error " + std::to_string(error));
@@ -48,6 +46,7 @@ std::vector<Method> all_methods() {
       {"none", "-pc_type none"},
       {"jacobi", "-pc_type jacobi"},
       {"bjacobi+icc", "-pc_type bjacobi -sub_pc_type icc"},
+      {"bjacobi+ilu", "-pc_type bjacobi -sub_pc_type ilu"},
       {"gamg", "-pc_type gamg"},
       {"prekond jacobi", ours + "jacobi"},
       {"prekond fsai", ours + "fsai"},
@@ -60,13 +59,14 @@ std::vector<Method> all_methods() {
       {"jacobi and prekond product", "-pc_type jacobi", true},
       {"prekond fsai and product", ours + "fsai", true},
       {"prekond adaptive_fsai and product", ours + "adaptive_fsai", true},
-      {"prekond amg and product", ours + "amg", true}};
+      {"prekond amg and product", ours + "amg", true},
+      {"prekond block_ilu0", ours + "block_ilu0"}};
   const std::string boomeramg = "-pc_type hypre -pc_hypre_type boomeramg",
                     pmis = boomeramg +
                            " -pc_hypre_boomeramg_coarsen_type PMIS -pc_hypre_boomeramg_interp_type ext+i"
                            " -pc_hypre_boomeramg_P_max 4";
   if (PetscDefined(HAVE_HYPRE))
-    methods.insert(methods.begin() + 4, {{"hypre boomeramg", boomeramg},
+    methods.insert(methods.begin() + 5, {{"hypre boomeramg", boomeramg},
                                          {"hypre pmis", pmis},
                                          {"hypre aggressive", pmis + " -pc_hypre_boomeramg_agg_nl 1"}});
   return methods;
@@ -75,42 +75,48 @@ std::vector<Method> all_methods() {
 /// The matrix, its right-hand side.
 class Problem {
  public:
-  Problem(const std::string& spec, bool is_rhs_random) {
-    using Matrix = prekond::CsrMatrix<double, int, std::size_t, Kokkos::HostSpace>;
-    const auto whole = spec.find(".mtx") == std::string::npos
-                           ? Matrix(prekond::generate<double>(HostSpace(), spec))
-                           : Matrix(prekond::read_matrix_market<double>(spec));
-    const auto n = static_cast<PetscInt>(whole.num_rows);
-    const PetscInt b = spec.starts_with("elasticity3d") ? 3 : 1;
-    PetscInt nodes = PETSC_DECIDE, all_nodes = n / b;
-    check(PetscSplitOwnership(PETSC_COMM_WORLD, &nodes, &all_nodes));
-    PetscInt end = 0, mine = nodes * b;
-    MPI_Scan(&mine, &end, 1, MPIU_INT, MPI_SUM, PETSC_COMM_WORLD);
-    const PetscInt begin = end - mine;
-    std::vector<PetscInt> row_ptrs(1, 0), cols;
-    std::vector<PetscScalar> values;
-    for (PetscInt i = begin; i < end; ++i) {
-      for (std::size_t k = whole.row_ptrs(i); k < whole.row_ptrs(i + 1); ++k) {
-        cols.push_back(whole.col_idxs(k));
-        values.push_back(whole.values(k));
-      }
-      row_ptrs.push_back(static_cast<PetscInt>(cols.size()));
-    }
+  Problem(const std::string& spec, const std::string& rhs, bool is_spd) {
+    int rank = 0, size = 1;
+    MPI_Comm_rank(PETSC_COMM_WORLD, &rank);
+    MPI_Comm_size(PETSC_COMM_WORLD, &size);
+    const prekond::perf::RowsOfRank mine = prekond::perf::rows_of_rank(spec, rank, size);
+    const auto& rows = mine.rows;
+    const auto n = static_cast<PetscInt>(mine.num_rows()), all = static_cast<PetscInt>(mine.num_global_rows);
+    const PetscInt b = mine.block_size;
+    const std::vector<PetscInt> row_ptrs(rows.row_ptrs.data(), rows.row_ptrs.data() + n + 1),
+        cols(rows.col_idxs.data(), rows.col_idxs.data() + rows.nnz());
     check(MatCreate(PETSC_COMM_WORLD, &m_a));
-    check(MatSetSizes(m_a, mine, mine, n, n));
+    check(MatSetSizes(m_a, n, n, all, all));
     check(MatSetBlockSize(m_a, b));
     check(MatSetType(m_a, MATAIJ));
     check(MatSetFromOptions(m_a));
-    check(MatSeqAIJSetPreallocationCSR(m_a, row_ptrs.data(), cols.data(), values.data()));
-    check(MatMPIAIJSetPreallocationCSR(m_a, row_ptrs.data(), cols.data(), values.data()));
-    check(MatSetOption(m_a, MAT_SPD, PETSC_TRUE));
+    check(MatSeqAIJSetPreallocationCSR(m_a, row_ptrs.data(), cols.data(), rows.values.data()));
+    check(MatMPIAIJSetPreallocationCSR(m_a, row_ptrs.data(), cols.data(), rows.values.data()));
+    PetscBool is_baij = PETSC_FALSE;
+    check(PetscObjectBaseTypeCompareAny(reinterpret_cast<PetscObject>(m_a), &is_baij, MATSEQBAIJ, MATMPIBAIJ,
+                                        ""));
+    if (is_baij) {
+      check(MatSetUp(m_a));
+      for (PetscInt i = 0; i < n; ++i) {
+        const auto row = static_cast<PetscInt>(mine.first) + i;
+        check(MatSetValues(m_a, 1, &row, row_ptrs[i + 1] - row_ptrs[i], cols.data() + row_ptrs[i],
+                           rows.values.data() + row_ptrs[i], INSERT_VALUES));
+      }
+      check(MatAssemblyBegin(m_a, MAT_FINAL_ASSEMBLY));
+      check(MatAssemblyEnd(m_a, MAT_FINAL_ASSEMBLY));
+    }
+    if (is_spd)  // also after later assemblies
+      for (const MatOption fact : {MAT_SPD, MAT_SYMMETRY_ETERNAL, MAT_SPD_ETERNAL})
+        check(MatSetOption(m_a, fact, PETSC_TRUE));
     check(MatCreateVecs(m_a, &m_x, &m_b));
     check(VecSet(m_x, 1));
-    if (is_rhs_random)
+    if (rhs == "random")
       check(VecSetRandom(m_b, nullptr));
+    else if (rhs == "ones")
+      check(VecSet(m_b, 1));
     else
       check(MatMult(m_a, m_x, m_b));
-    if (b == 3) set_rigid_body_modes(spec, begin / b, end / b);
+    if (spec.starts_with("elasticity3d")) set_rigid_body_modes(spec, mine.first / 3, n / 3);
   }
   ~Problem() {
     MatDestroy(&m_a);
@@ -125,19 +131,16 @@ class Problem {
   Vec b() const { return m_b; }
 
  private:
-  /// Node k stands at (x, y, z), x the fastest; those with z = 0 are eliminated.
-  void set_rigid_body_modes(const std::string& spec, PetscInt begin, PetscInt end) {
-    const int edge = std::stoi(spec.substr(spec.find(':') + 1));
+  void set_rigid_body_modes(const std::string& spec, std::int64_t first, PetscInt count) {
     Vec coordinates = nullptr;
     MatNullSpace modes = nullptr;
     check(VecDuplicate(m_b, &coordinates));
     check(VecSetBlockSize(coordinates, 3));
     PetscScalar* data = nullptr;
     check(VecGetArray(coordinates, &data));
-    for (PetscInt k = begin; k < end; ++k) {
-      data[3 * (k - begin)] = k % edge;
-      data[3 * (k - begin) + 1] = k / edge % edge;
-      data[3 * (k - begin) + 2] = k / edge / edge + 1;
+    for (PetscInt k = 0; k < count; ++k) {
+      const auto place = prekond::perf::coordinates_of_elasticity(spec, first + k);
+      std::copy(place.begin(), place.end(), data + 3 * k);
     }
     check(VecRestoreArray(coordinates, &data));
     check(MatNullSpaceCreateRigidBody(coordinates, &modes));
@@ -151,7 +154,7 @@ class Problem {
 };
 
 struct Outcome {
-  double setup = 0, solve = 0;
+  double setup = 0, solve = 0, again = 0;
   PetscInt iterations = 0;
   bool converged = false;
 };
@@ -172,11 +175,13 @@ double timed(const Work& work) {
   return slowest(MPI_Wtime() - begin);
 }
 
-Outcome run(const Problem& problem, const Method& method, double rtol, int max_iters) {
+Outcome run(const Problem& problem, const Method& method, const std::string& solver, double rtol,
+            int max_iters) {
   KSP ksp = nullptr;
   Mat product = nullptr;
   check(KSPCreate(PETSC_COMM_WORLD, &ksp));
-  check(KSPSetType(ksp, KSPCG));
+  check(KSPSetType(ksp, solver.c_str()));
+  if (solver != KSPCG) check(KSPSetPCSide(ksp, PC_RIGHT));
   check(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
   check(KSPSetTolerances(ksp, rtol, 0, 1e50, max_iters));
   check(KSPSetFromOptions(ksp));
@@ -193,6 +198,15 @@ Outcome run(const Problem& problem, const Method& method, double rtol, int max_i
   KSPConvergedReason reason = KSP_CONVERGED_ITERATING;
   check(KSPGetConvergedReason(ksp, &reason));
   outcome.converged = reason > 0;
+  check(MatAssemblyBegin(problem.a(), MAT_FINAL_ASSEMBLY));  // counts as other values
+  check(MatAssemblyEnd(problem.a(), MAT_FINAL_ASSEMBLY));
+  PC pc = nullptr;
+  check(KSPGetPC(ksp, &pc));
+  outcome.again = timed([&] {
+    check(PCSetOperators(pc, product ? product : problem.a(), problem.a()));
+    check(PCSetUp(pc));
+    check(PCSetUpOnBlocks(pc));
+  });
   check(KSPDestroy(&ksp));
   check(MatDestroy(&product));
   return outcome;
@@ -203,20 +217,23 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-Outcome measure(const Problem& problem, const Method& method, double rtol, int max_iters, int repeat) {
+Outcome measure(const Problem& problem, const Method& method, const std::string& solver, double rtol,
+                int max_iters, int repeat) {
   check(PetscOptionsClear(nullptr));
   check(PetscOptionsInsertString(nullptr, method.options.c_str()));
-  run(problem, method, rtol, max_iters);
-  std::vector<double> setups, solves;
+  run(problem, method, solver, rtol, max_iters);
+  std::vector<double> setups, solves, agains;
   Outcome last;
   for (int k = 0; k < repeat; ++k) {
-    last = run(problem, method, rtol, max_iters);
+    last = run(problem, method, solver, rtol, max_iters);
     setups.push_back(last.setup);
     solves.push_back(last.solve);
+    agains.push_back(last.again);
   }
   check(PetscOptionsClear(nullptr));
   last.setup = median(setups);
   last.solve = median(solves);
+  last.again = median(agains);
   return last;
 }
 
@@ -237,40 +254,41 @@ bool is_wanted(const std::string& list, const std::string& name) {
 void measure_all(const std::string& spec) {
   const double rtol = std::stod(option("-rtol", "1e-6"));
   const int repeat = std::stoi(option("-repeat", "3")), max_iters = std::stoi(option("-max_iters", "20000"));
-  const std::string json_file = option("-json", ""), wanted = option("-methods", "");
+  const std::string json_file = option("-json", ""), wanted = option("-methods", ""),
+                    solver = option("-solver", KSPCG), rhs = option("-rhs", "a_ones");
   int rank = 0, size = 1;
   MPI_Comm_rank(PETSC_COMM_WORLD, &rank);
   MPI_Comm_size(PETSC_COMM_WORLD, &size);
-  const Problem problem(spec, option("-rhs", "a_ones") == "random");
+  const Problem problem(spec, rhs, solver == KSPCG);
   MatType type = nullptr;
   check(MatGetType(problem.a(), &type));
   const std::string space = Kokkos::DefaultExecutionSpace::name();
   nlohmann::ordered_json runs = nlohmann::ordered_json::array();
   if (rank == 0)
     std::printf(
-        "\n%s, %d ranks, a matrix of type %s, prekond on %s\n\n| method | iterations | setup s | solve s | "
-        "total s "
-        "|\n|---|---:|---:|---:|---:|\n",
-        spec.c_str(), size, type, space.c_str());
+        "\n%s, %s, %d ranks, a matrix of type %s, prekond on %s\n\n| method | iterations | setup s | again s "
+        "| solve s | setup + solve s |\n|---|---:|---:|---:|---:|---:|\n",
+        spec.c_str(), solver.c_str(), size, type, space.c_str());
   for (const Method& method : all_methods()) {
     if (!is_wanted(wanted, method.name)) continue;
-    const Outcome outcome = measure(problem, method, rtol, max_iters, repeat);
+    const Outcome outcome = measure(problem, method, solver, rtol, max_iters, repeat);
     if (rank > 0) continue;
-    std::printf("| %s | %lld%s | %.4f | %.4f | %.4f |\n", method.name.c_str(),
+    std::printf("| %s | %lld%s | %.4f | %.4f | %.4f | %.4f |\n", method.name.c_str(),
                 static_cast<long long>(outcome.iterations), outcome.converged ? "" : " (not converged)",
-                outcome.setup, outcome.solve, outcome.setup + outcome.solve);
+                outcome.setup, outcome.again, outcome.solve, outcome.setup + outcome.solve);
     std::fflush(stdout);
     runs.push_back({{"method", method.name},
                     {"options", method.options},
                     {"iterations", outcome.iterations},
                     {"converged", outcome.converged},
                     {"setup_seconds", outcome.setup},
+                    {"again_seconds", outcome.again},
                     {"solve_seconds", outcome.solve}});
     if (json_file.empty()) continue;
     // After each, so that it stays where the next one fails.
-    const nlohmann::ordered_json all = {{"matrix", spec},   {"ranks", size}, {"matrix_type", type},
-                                        {"backend", space}, {"rtol", rtol},  {"repeat", repeat},
-                                        {"runs", runs}};
+    const nlohmann::ordered_json all = {{"matrix", spec}, {"solver", solver},    {"rhs", rhs},
+                                        {"ranks", size},  {"matrix_type", type}, {"backend", space},
+                                        {"rtol", rtol},   {"repeat", repeat},    {"runs", runs}};
     std::ofstream(json_file) << all.dump(1) << "\n";
   }
 }
@@ -279,10 +297,10 @@ void measure_all(const std::string& spec) {
 
 int main(int argc, char** argv) {
   if (argc < 2) {
-    std::fprintf(
-        stderr,
-        "usage: mpirun -np N peer_petsc_ksp MATRIX [-repeat 3] [-rtol 1e-6] [-max_iters 20000] [-rhs random] "
-        "[-json FILE] [-methods a,b] [-mat_type TYPE]\n");
+    std::fprintf(stderr,
+                 "usage: mpirun -np N peer_petsc_ksp MATRIX [-solver cg|gmres] [-repeat 3] [-rtol 1e-6] "
+                 "[-max_iters 20000] "
+                 "[-rhs a_ones|ones|random] [-json FILE] [-methods a,b] [-mat_type TYPE]\n");
     return 2;
   }
   if (PetscInitialize(&argc, &argv, nullptr, nullptr)) return 1;

@@ -35,22 +35,27 @@ struct JoinedRows {
 /// The entries' numbers, and where they come from, see GatherValues.
 template <class Scalar, class Space>
 struct CopyJoinedRow {
+  using Teams = impl::RowTeams<Space>;
   JoinedRows<Scalar, Space> from;
   RemoteRows<Scalar, Space> to;
   VectorView<std::int64_t, Space> origins;
-  KOKKOS_FUNCTION void operator()(std::int64_t r) const {
-    const std::size_t k = copy(from.a, 0, from.list(r), to.row_ptrs(r));
-    if (from.has_other) copy(from.other, from.num_entries, from.list(r), k);
+  KOKKOS_FUNCTION void operator()(const typename Teams::Member& team) const {
+    Teams{to.num_rows}.for_each_row(team, [&](std::int64_t r) {
+      const std::size_t k = copy(team, from.a, 0, from.list(r), to.row_ptrs(r));
+      if (from.has_other) copy(team, from.other, from.num_entries, from.list(r), k);
+    });
   }
 
  private:
-  KOKKOS_FUNCTION std::size_t copy(const NumberedRows<Scalar, Space>& part, std::int64_t before, int i,
-                                   std::size_t k) const {
-    for (std::size_t at = part.rows.row_ptrs(i); at < part.rows.row_ptrs(i + 1); ++at, ++k) {
-      to.col_idxs(k) = part.numbers(part.rows.col_idxs(at));
-      origins(k) = before + static_cast<std::int64_t>(at);
-    }
-    return k;
+  KOKKOS_FUNCTION std::size_t copy(const typename Teams::Member& team,
+                                   const NumberedRows<Scalar, Space>& part, std::int64_t before, int i,
+                                   std::size_t to_first) const {
+    const std::size_t first = part.rows.row_ptrs(i), length = part.rows.row_ptrs(i + 1) - first;
+    Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, length), [&](std::size_t k) {
+      to.col_idxs(to_first + k) = part.numbers(part.rows.col_idxs(first + k));
+      origins(to_first + k) = before + static_cast<std::int64_t>(first + k);
+    });
+    return to_first + length;
   }
 };
 
@@ -101,8 +106,10 @@ RemoteRows<Scalar, Space> rows_by_number(const Space& space, VectorView<const in
       room_for<Scalar, Space>(space, static_cast<std::int64_t>(list.extent(0)), joined, a.entry_size);
   const auto origins = allocate<Vector<std::int64_t, Space>>(space, "prekond::rows_by_number::origins",
                                                              result.col_idxs.extent(0));
-  Kokkos::parallel_for("prekond::rows_by_number::copy", FlatPolicy<Space>(space, 0, result.num_rows),
-                       CopyJoinedRow<Scalar, Space>{joined, result, origins});
+  if (result.num_rows > 0)
+    Kokkos::parallel_for("prekond::rows_by_number::copy",
+                         impl::RowTeams<Space>::policy(space, result.num_rows, result.col_idxs.extent(0)),
+                         CopyJoinedRow<Scalar, Space>{joined, result, origins});
   // Rows are sorted by numbers that an int holds: distances from the least one, or places among all.
   const Numbers<Space> numbers = result.col_idxs;
   const auto size = numbers.extent(0);

@@ -241,7 +241,8 @@ std::vector<Candidate> candidates_of(const Settings& settings, const MatrixStati
       candidates_for(facts, !is_host_space<Space>, is_complex, settings.has_near_null_space());
   // Each rank does all of the work of a hierarchy that it has whole, and its part of a product with A.
   for (Candidate& candidate : candidates)
-    if (candidate.preconditioner.name == AmgOptions::name && facts.num_rows <= AmgOptions().gather_rows) {
+    if (candidate.preconditioner.name == AmgOptions::name &&
+        facts.num_rows <= AmgOptions().gathered_rows(is_host_space<Space>)) {
       candidate.setup *= num_ranks;
       candidate.iteration += (num_ranks - 1) * candidate.application;
       candidate.application *= num_ranks;

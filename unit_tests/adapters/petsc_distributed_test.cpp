@@ -20,6 +20,7 @@
 namespace prekond::testing {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using DistributedAijMatrix = petsc::DistributedAijMatrix<PetscSpace>;
 
@@ -77,6 +78,21 @@ TEST(PetscDistributed, ProductsByBlocksSeeNewValuesAndOverlap) {
   for (double& value : whole.values) value *= -3;
   expect_product<PetscSpace>(a, whole, parts.own());
   if (num_ranks() > 1) expect_overlap<PetscSpace>(a);
+}
+
+TEST(PetscDistributed, ToolsSeeExchanges) {
+  const HostMatrix<double> whole = problem("poisson2d:9");
+  const OwnedMat matrix = assemble(whole, all_parts(whole.num_rows).front(), MATAIJ);
+  const PetscSpace space;
+  const DistributedAijMatrix a(space, matrix.get());
+  const MultiVector<double, PetscSpace> x("x", a.num_rows(), 1), all("all", a.num_cols(), 1);
+  const ToolEvents events;
+  a.column_import().apply(space, x, all);
+  const std::string of_entries = "prekond::import", of_rows = "prekond::exchange_rows";
+  EXPECT_THAT(events.regions(), ElementsAre(of_entries, of_entries));
+  a.remote_rows(space, {});
+  EXPECT_THAT(events.regions(), ElementsAre(of_entries, of_entries, of_rows));
+  EXPECT_EQ(events.num_ended_regions(), 3U);
 }
 
 TEST(PetscDistributed, InversesHaveTheBitsOfOneRank) {

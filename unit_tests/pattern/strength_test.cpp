@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "testing/general_matrices.hpp"
 #include "testing/reference_aggregation.hpp"
 #include "testing/spaces.hpp"
 #include "testing/tool_events.hpp"
@@ -14,6 +15,8 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <string>
+#include <utility>
 
 namespace prekond::testing {
 namespace {
@@ -36,6 +39,19 @@ HostMatrix<Scalar> whole_nodes(const HostMatrix<Scalar>& a, int d) {
     }
     result.row_ptrs.push_back(result.nnz());
   }
+  return result;
+}
+
+/// Each entry becomes a full block of rows x cols.
+HostMatrix<double> of_blocks(const HostMatrix<double>& nodes, int rows, int cols) {
+  HostMatrix<double> result;
+  result.num_rows = nodes.num_rows * rows, result.num_cols = nodes.num_cols * cols;
+  for (std::int64_t i = 0; i < result.num_rows; ++i) {
+    for (std::size_t k = nodes.row_ptrs[i / rows]; k < nodes.row_ptrs[i / rows + 1]; ++k)
+      for (int c = 0; c < cols; ++c) result.col_idxs.push_back(nodes.col_idxs[k] * cols + c);
+    result.row_ptrs.push_back(result.col_idxs.size());
+  }
+  result.values.resize(result.col_idxs.size(), 1.0);
   return result;
 }
 
@@ -211,6 +227,41 @@ TYPED_TEST(StrengthTest, RefusesWhatItCannotTake) {
   EXPECT_THAT(refused(0, 0.1), HasSubstr("must be from 1 to 32"));
   EXPECT_THAT(refused(33, 0.1), HasSubstr("must be from 1 to 32"));
   EXPECT_THAT(refused(2, 0.1), HasSubstr("must divide the rows"));
+}
+
+TYPED_TEST(StrengthTest, WholeBlocksOfAnySizeGiveTheirPattern) {
+  const TypeParam space;
+  const HostMatrix<double> nodes = random_general(41, 0.1, 5);
+  const auto blocks_of = [&](const HostMatrix<double>& a, int rows, int cols) {
+    return whole_blocks<TypeParam>(space, to_device<TypeParam>(a), rows, cols);
+  };
+  const auto of_nodes = to_device<TypeParam>(nodes);
+  const CsrGraph<TypeParam> expected{of_nodes.num_rows, of_nodes.num_cols, of_nodes.row_ptrs,
+                                     of_nodes.col_idxs};
+  for (const auto& [rows, cols] : {std::pair(1, 4), {2, 3}, {3, 6}, {6, 3}}) {
+    SCOPED_TRACE(std::to_string(rows) + " x " + std::to_string(cols));
+    const HostMatrix<double> a = of_blocks(nodes, rows, cols);
+    EXPECT_EQ(to_host(blocks_of(a, rows, cols)), to_host(expected));
+    EXPECT_EQ(blocks_of(a, rows + 6, cols).num_rows, 0) << "41 blocks of rows are no larger ones";
+    HostMatrix<double> shifted = a;
+    for (auto& col : shifted.col_idxs) ++col;
+    shifted.num_cols += cols;
+    EXPECT_EQ(blocks_of(shifted, rows, cols).num_rows, 0) << "blocks begin within a block";
+    HostMatrix<double> wide = a;
+    ++wide.num_cols;
+    EXPECT_EQ(blocks_of(wide, rows, cols).num_rows, 0) << "a column is left";
+    // The last entry of all moves: its row has as many, but not those of a block.
+    HostMatrix<double> moved = a;
+    moved.num_cols += cols;
+    ++moved.col_idxs.back();
+    EXPECT_EQ(blocks_of(moved, rows, cols).num_rows, 0) << "an entry outside its block";
+  }
+  // The second row of a block has another block than the first.
+  HostMatrix<double> differing = of_blocks(nodes, 2, 3);
+  differing.num_cols += 3;
+  for (int c = 1; c <= 3; ++c)
+    differing.col_idxs[differing.col_idxs.size() - c] = static_cast<int>(differing.num_cols) - c;
+  EXPECT_EQ(blocks_of(differing, 2, 3).num_rows, 0);
 }
 
 TYPED_TEST(StrengthTest, KernelsAndArraysHaveLabels) {

@@ -349,6 +349,30 @@ TYPED_TEST(AmgOverRanksTest, RanksFindTheUnknownsOfNodes) {
   });
 }
 
+/// Where no rank has rows that follow each other, the first one with rows gets those that one rank looks at:
+/// all of a small matrix, and windows of a larger one.
+TYPED_TEST(AmgOverRanksTest, RanksOfScatteredRowsFindTheUnknownsOfNodes) {
+  for (const char* spec : {"elasticity3d:5", "elasticity3d:14", "poisson2d:40"}) {
+    const HostMatrix<double> whole = problem(spec);
+    Parts parts = random_parts(whole.num_rows, 3);
+    parts.insert(parts.begin(), std::vector<std::int64_t>());  // the first one has no rows
+    const bool is_system = std::string(spec).starts_with("elasticity3d");
+    run_ranks(4, [&](const Rank& rank) {
+      const MatrixOfRank<double, TypeParam> a(rank, whole, parts);
+      const auto m = across<TypeParam>({"amg", options()});
+      m->numeric(TypeParam(), a);
+      const auto& notes = m->report().notes;
+      EXPECT_EQ(std::any_of(notes.begin(), notes.end(),
+                            [](const auto& text) { return text.find("nodes have 3 unknowns") != text.npos; }),
+                is_system)
+          << spec;
+    });
+    EXPECT_EQ(cg_iterations<TypeParam>({"amg", options()}, whole, parts),
+              iterations_of_one_rank<TypeParam>({}, whole))
+        << spec;
+  }
+}
+
 /// A matrix by 3 x 3 blocks says that nodes have three unknowns, unless its user says 6.
 TYPED_TEST(AmgOverRanksTest, BlocksSayTheUnknownsOfNodes) {
   const TypeParam space;

@@ -166,6 +166,30 @@ TYPED_TEST(GatheredRanksTest, LargerMatricesAndOthersKeepToTheirRows) {
     });
 }
 
+TYPED_TEST(GatheredRanksTest, MoreRowsAreGatheredWhereLevelsCannotBeDistributed) {
+  AmgOptions by_rank, classical;
+  classical.coarsening = AmgCoarsening::classical;
+  EXPECT_EQ(by_rank.gathered_rows(true), 10000);
+  EXPECT_EQ(by_rank.gathered_rows(false), 100000);
+  EXPECT_EQ(by_rank.gathered_rows(true, false), 300000);
+  EXPECT_EQ(classical.gathered_rows(true), 300000);
+  by_rank.gather_rows = classical.gather_rows = 7;
+  EXPECT_EQ(by_rank.gathered_rows(true, false), 7);
+  EXPECT_EQ(classical.gathered_rows(false), 7);
+  const HostMatrix<double> whole = problem("poisson2d:101");  // more rows than are gathered on a host
+  const Parts parts = consecutive_parts({4000, 6201});
+  run_ranks(2, [&](const Rank& rank) {
+    const MatrixOfOtherNumbers<TypeParam> a(
+        std::make_shared<MatrixOfRank<double, TypeParam>>(rank, whole, parts), 0, 0);
+    ASSERT_FALSE(a.redistributes());
+    const auto m = across<TypeParam>({"amg", {}});
+    m->numeric(TypeParam(), a);
+    const auto& notes = m->report().notes;
+    EXPECT_TRUE(std::any_of(notes.begin(), notes.end(),
+                            [](const auto& text) { return text.find(note) != text.npos; }));
+  });
+}
+
 TYPED_TEST(GatheredRanksTest, IsScaledAsOnOneRank) {
   const TypeParam space;
   const HostMatrix<double> whole = problem("circuit:12");

@@ -3,12 +3,15 @@
 #pragma once
 #include <Kokkos_Core.hpp>
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 namespace prekond::testing {
 
-/// Records, through Kokkos's own tool callbacks, what happens while it lives: kernels, fences, allocations.
+/// Records, through Kokkos's own tool callbacks, what happens while it lives: kernels, fences, allocations,
+/// regions that begin.
 class ToolEvents {
  public:
   ToolEvents() {
@@ -22,6 +25,8 @@ class ToolEvents {
       if (std::string(name).find("Kokkos Profile Tool Fence") == std::string::npos)
         events().fences.push_back(name);
     });
+    Tools::set_push_region_callback([](const char* name) { events().regions.push_back(name); });
+    Tools::set_pop_region_callback([] { ++events().ended_regions; });
     Tools::set_allocate_data_callback(
         [](Kokkos_Profiling_SpaceHandle, const char* label, const void*, std::uint64_t bytes) {
           if (bytes == 0) return;  // CUDA's launch of a team kernel asks for scratch, even for none
@@ -35,6 +40,8 @@ class ToolEvents {
     Tools::set_begin_parallel_reduce_callback(nullptr);
     Tools::set_begin_parallel_scan_callback(nullptr);
     Tools::set_begin_fence_callback(nullptr);
+    Tools::set_push_region_callback(nullptr);
+    Tools::set_pop_region_callback(nullptr);
     Tools::set_allocate_data_callback(nullptr);
   }
   ToolEvents(const ToolEvents&) = delete;
@@ -43,11 +50,14 @@ class ToolEvents {
   const std::vector<std::string>& kernels() const { return events().kernels; }
   const std::vector<std::string>& fences() const { return events().fences; }
   const std::vector<std::string>& allocations() const { return events().allocations; }
+  const std::vector<std::string>& regions() const { return events().regions; }
+  std::size_t num_ended_regions() const { return events().ended_regions; }
   std::uint64_t allocated_bytes() const { return events().allocated_bytes; }
 
  private:
   struct Lists {
-    std::vector<std::string> kernels, fences, allocations;
+    std::vector<std::string> kernels, fences, allocations, regions;
+    std::size_t ended_regions = 0;
     std::uint64_t allocated_bytes = 0;
   };
   static Lists& events() {

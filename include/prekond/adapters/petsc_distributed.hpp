@@ -122,7 +122,7 @@ std::unique_ptr<const AijProduct<Space>> make_product(const Space& space, Mat a,
 /// values; `rows()` does where they were not copied (`rows().copied()`), and single rows of blocks are those
 /// of their first call. A new pattern needs a new object.
 ///
-/// A message goes to each neighbour that PetscSF finds, from the memory of `Space` where PETSc trusts MPI
+/// A message goes to each rank that has wanted rows, from the memory of `Space` where PETSc trusts MPI
 /// with that of a device (-use_gpu_aware_mpi), else by NCCL where it can be, else through the host's memory;
 /// or as `transport` says (mpi::Transport).
 template <class Space>

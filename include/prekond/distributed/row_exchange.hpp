@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <Kokkos_Profiling_ScopedRegion.hpp>
 #include <prekond/distributed/impl/buffered_import.hpp>
 #include <prekond/distributed/impl/message_memory.hpp>
 #include <prekond/distributed/impl/rows_by_number.hpp>
@@ -137,6 +138,7 @@ template <class Scalar, class Space, class MakeMessages>
 RemoteRows<Scalar, Space> exchange_rows(const Space& space, const Neighbours& slots,
                                         const RemoteRows<Scalar, Space>& sent,
                                         const MakeMessages& make_messages) {
+  const Kokkos::Profiling::ScopedRegion region("prekond::exchange_rows");
   space.fence("prekond::remote_rows::sent");
   const auto sent_ptrs = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), sent.row_ptrs);
   RemoteRows<Scalar, Space> came;

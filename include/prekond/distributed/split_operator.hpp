@@ -84,10 +84,10 @@ class SplitOperator : public CompensatedOperator<Scalar, Space> {
     if (x.extent(1) > m_received.extent(1)) reserve(space, x.extent(1));
     const MultiVectorView<Scalar, Space> received =
         Kokkos::subview(m_received, Kokkos::ALL, std::make_pair(std::size_t(0), x.extent(1)));
-    const VectorImport<Scalar, Space>& import = m_a.column_import();
-    import.start(space, x);
+    const VectorImport<Scalar, Space>& columns = m_a.column_import();
+    columns.start(space, x);
     own();
-    import.finish(space, received);
+    columns.finish(space, received);
     remote(received);
   }
 

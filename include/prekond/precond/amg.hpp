@@ -63,7 +63,7 @@ struct AmgOptions {
   AmgStorage storage = AmgStorage::automatic;
   MatrixFormat storage_format = MatrixFormat::automatic;
   Reuse reuse = Reuse::pattern;
-  std::int64_t gather_rows = 300000;
+  std::int64_t gather_rows = -1;
   /// No option: this is the hierarchy of a coarser level, which a W-cycle visits twice.
   bool is_coarser = false;
 
@@ -81,6 +81,18 @@ struct AmgOptions {
 
   /// On a host a level with fewer entries stays in full precision, as its numbers may stay in the caches.
   static constexpr std::int64_t fewest_in_single = 2000000;
+
+  /// Can levels be distributed over ranks, of a matrix that redistributes (see DistributedMatrix)?
+  bool has_distributed_levels() const {
+    return coarsening == AmgCoarsening::aggregation && candidates == 0 && cycle != AmgCycle::k;
+  }
+  /// `gather_rows`, or its default on a host or on a device, whose small levels take little less time by
+  /// parts.
+  std::int64_t gathered_rows(bool is_host, bool redistributes = true) const {
+    if (gather_rows >= 0) return gather_rows;
+    if (!redistributes || !has_distributed_levels()) return 300000;
+    return is_host ? 10000 : 100000;
+  }
 
   /// The precision of a level with nnz entries, on a host or on a device.
   Storage storage_of_level(bool is_host, std::int64_t nnz) const {
@@ -215,10 +227,10 @@ struct AmgOptions {
     visit("reuse", reuse, reuse_choices(),
           "whether a later numeric phase keeps the aggregates or coarse rows and all patterns, or finds them "
           "anew");
-    visit("gather_rows", gather_rows, std::int64_t(0), (std::int64_t(1) << 31) - 1,
+    visit("gather_rows", gather_rows, std::int64_t(-1), (std::int64_t(1) << 31) - 1,
           "on several ranks: number of a level's rows up to which every rank has all of them, and the levels "
-          "that follow; lower it where their setup by every rank takes longer; 0: each rank has a hierarchy "
-          "of its own rows");
+          "that follow; lower it where their setup by every rank takes longer; -1: 10000 on hosts, 100000 on "
+          "devices, 300000 where levels cannot be distributed; 0: each rank has a hierarchy of its own rows");
   }
 };
 
@@ -338,9 +350,9 @@ class Amg : public MatrixPreconditioner<Scalar, Space>, public OverRanks<Scalar,
   Properties properties() const override { return m_options.properties(); }
   std::unique_ptr<Workspace> make_workspace(const Space& space, int num_vectors) const override;
   const AmgOptions& options() const { return m_options; }
-  std::int64_t most_gathered_rows() const override {
-    return m_options.gather_rows > 0 ? std::max<std::int64_t>(m_options.gather_rows, m_options.coarse_size)
-                                     : 0;
+  std::int64_t most_gathered_rows(bool redistributes) const override {
+    const std::int64_t most = m_options.gathered_rows(is_host_space<Space>, redistributes);
+    return most > 0 ? std::max<std::int64_t>(most, m_options.coarse_size) : 0;
   }
 
   bool is_possible_over_ranks(const Space& space, const Distributed& a) const override;

@@ -46,8 +46,9 @@ class OverRanks {
 class GathersRows {
  public:
   virtual ~GathersRows() = default;
-  /// The largest number of rows, of all ranks, that are gathered; 0: none are.
-  virtual std::int64_t most_gathered_rows() const = 0;
+  /// The largest number of rows, of all ranks, that are gathered of a matrix that redistributes (see
+  /// DistributedMatrix) or does not; 0: none are.
+  virtual std::int64_t most_gathered_rows(bool redistributes) const = 0;
 };
 
 }  // namespace prekond

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "precond/distributed/application.hpp"
 
+#include <Kokkos_Profiling_ScopedRegion.hpp>
 #include <prekond/distributed/impl/select_entries.hpp>
 
 #include <stdexcept>
@@ -223,10 +224,7 @@ class SchwarzApplication : public Application<Scalar, Space> {
     const Block<Scalar, Space> remote = first_columns(space, work.remote, x.extent(1)),
                                all_x = first_columns(space, work.x, x.extent(1)),
                                all_y = first_columns(space, work.y, x.extent(1));
-    m_import->start(space, x);
-    m_import->finish(space, remote);
-    Kokkos::parallel_for("prekond::distributed::gather_overlap", FlatPolicy<Space>(space, 0, all_x.extent(0)),
-                         GatherOverlap<Scalar, Space>{m_sources, m_block_size, x, remote, all_x});
+    gather(space, x, remote, all_x);
     m_method.apply(space, all_x, all_y, *work.of_method);
     Kokkos::parallel_for("prekond::distributed::take_own", FlatPolicy<Space>(space, 0, y.extent(0)),
                          TakeOwn<Scalar, Space>{m_places, m_block_size, all_y, y});
@@ -247,6 +245,16 @@ class SchwarzApplication : public Application<Scalar, Space> {
   }
 
  private:
+  /// Entries of x of the rank's own rows and of the overlap's.
+  void gather(const Space& space, Block<const Scalar, Space> x, Block<Scalar, Space> remote,
+              Block<Scalar, Space> all) const {
+    const Kokkos::Profiling::ScopedRegion region("prekond::gather");
+    m_import->start(space, x);
+    m_import->finish(space, remote);
+    Kokkos::parallel_for("prekond::distributed::gather_overlap", FlatPolicy<Space>(space, 0, all.extent(0)),
+                         GatherOverlap<Scalar, Space>{m_sources, m_block_size, x, remote, all});
+  }
+
   const MatrixPreconditioner<Scalar, Space>& m_method;
   Vector<int, Space> m_sources, m_places;
   int m_block_size;  ///< rows of a place

@@ -74,7 +74,7 @@ template <class Scalar, class Space>
 bool DistributedPreconditioner<Scalar, Space>::is_over_ranks() const {
   if (m_options.rank_overlap >= 0) return m_options.rank_overlap > 0;
   const auto* gathering = dynamic_cast<const GathersRows*>(m_method.get());
-  return m_method->reach().levels >= 0 || (gathering && gathering->most_gathered_rows() > 0) ||
+  return m_method->reach().levels >= 0 || (gathering && gathering->most_gathered_rows(true) > 0) ||
          dynamic_cast<const OverRanks<Scalar, Space>*>(m_method.get());
 }
 
@@ -166,7 +166,8 @@ void DistributedPreconditioner<Scalar, Space>::find_overlap(const Space& space, 
 template <class Scalar, class Space>
 bool DistributedPreconditioner<Scalar, Space>::gathers(const Space& space, const Distributed& a) const {
   const auto* gathering = dynamic_cast<const GathersRows*>(m_method.get());
-  return m_options.rank_overlap < 0 && gathering && a.num_global_rows() <= gathering->most_gathered_rows() &&
+  return m_options.rank_overlap < 0 && gathering &&
+         a.num_global_rows() <= gathering->most_gathered_rows(a.redistributes()) &&
          impl::distributed::numbers_from_zero<Scalar, Space>(space, a);
 }
 

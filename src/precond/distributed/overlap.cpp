@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/instantiate.hpp"
+#include "core/row_teams.hpp"
 
 namespace prekond::impl::distributed {
 namespace {
@@ -60,13 +61,17 @@ struct OverlapRows {
   KOKKOS_FUNCTION std::size_t end(int source) const {
     return source >= 0 ? own.row_ptrs(source + 1) : remote_ptrs(fetched(~source) + 1);
   }
-  /// Calls f(column, entry), see GatherValues, where the column may be negative.
+  KOKKOS_FUNCTION int column(int source, std::size_t k) const {  ///< negative: it is left out
+    return source >= 0 ? own_columns(own.col_idxs(k)) : remote_columns(k);
+  }
+  KOKKOS_FUNCTION std::int64_t origin(int source, std::size_t k) const {  ///< see GatherValues
+    return (source >= 0 ? 0 : num_entries) + static_cast<std::int64_t>(k);
+  }
+  /// Calls f(column, origin).
   template <class F>
   KOKKOS_FUNCTION void for_each(std::int64_t place, const F& f) const {
     const int source = sources(place);
-    for (std::size_t k = begin(source); k < end(source); ++k)
-      f(source >= 0 ? own_columns(own.col_idxs(k)) : remote_columns(k),
-        (source >= 0 ? 0 : num_entries) + static_cast<std::int64_t>(k));
+    for (std::size_t k = begin(source); k < end(source); ++k) f(column(source, k), origin(source, k));
   }
   KOKKOS_FUNCTION std::size_t operator()(std::int64_t place) const {  ///< the row's length in S
     const int source = sources(place);
@@ -74,6 +79,38 @@ struct OverlapRows {
     std::size_t length = 0;
     for_each(place, [&](int column, std::int64_t) { length += column >= 0; });
     return length;
+  }
+};
+
+/// The entries of S and where they come from, see GatherValues: a vector of lanes for a row of which none are
+/// left out, one lane for others.
+template <class Scalar, class Space>
+struct FillOverlap {
+  OverlapRows<Scalar, Space> rows;
+  std::int64_t num_rows;
+  VectorView<const std::size_t, Space> row_ptrs;
+  VectorView<int, Space> col_idxs;
+  VectorView<std::int64_t, Space> origins;
+  KOKKOS_FUNCTION void operator()(const typename RowTeams<Space>::Member& team) const {
+    RowTeams<Space>{num_rows}.for_each_row(team, [&](std::int64_t place) {
+      const int source = rows.sources(place);
+      const std::size_t begin = rows.begin(source), length = rows.end(source) - begin, to = row_ptrs(place);
+      if (row_ptrs(place + 1) - to == length) {
+        Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, length), [&](std::size_t k) {
+          col_idxs(to + k) = rows.column(source, begin + k);
+          origins(to + k) = rows.origin(source, begin + k);
+        });
+        return;
+      }
+      Kokkos::single(Kokkos::PerThread(team), [&] {
+        std::size_t at = to;
+        rows.for_each(place, [&](int column, std::int64_t entry) {
+          if (column < 0) return;
+          col_idxs(at) = column;
+          origins(at++) = entry;
+        });
+      });
+    });
   }
 };
 
@@ -224,16 +261,10 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> rows_at_places
                                       nnz * fetched.entry_size));
   const auto origins =
       allocate<Vector<std::int64_t, Space>>(space, "prekond::distributed::overlap::origins", nnz);
-  Kokkos::parallel_for(
-      "prekond::distributed::fill_overlap", FlatPolicy<Space>(space, 0, num_rows),
-      KOKKOS_LAMBDA(std::int64_t place) {
-        std::size_t to = result.row_ptrs(place);
-        rows.for_each(place, [&](int column, std::int64_t entry) {
-          if (column < 0) return;
-          result.col_idxs(to) = column;
-          origins(to++) = entry;
-        });
-      });
+  if (num_rows > 0)
+    Kokkos::parallel_for(
+        "prekond::distributed::fill_overlap", RowTeams<Space>::policy(space, num_rows, nnz),
+        FillOverlap<Scalar, Space>{rows, num_rows, result.row_ptrs, result.col_idxs, origins});
   sort_rows(space, CsrMatrix<std::int64_t, int, std::size_t, typename Space::memory_space>(
                        num_rows, num_cols, row_ptrs, result.col_idxs, origins));
   Kokkos::parallel_for("prekond::distributed::overlap::values",

@@ -24,7 +24,10 @@ class SplitMatrix {
   /// The import brings the entries that O is multiplied by, or takes away its products.
   SplitMatrix(const Space& space, const matrix_type& own, const matrix_type& remote, StoredAs as,
               std::shared_ptr<const VectorImport<Scalar, Space>> import = nullptr)
-      : m_own(space, own, as), m_remote(space, remote), m_import(std::move(import)) {}
+      : SplitMatrix(space, StoredMatrix<Scalar, Space>(space, own, as), remote, std::move(import)) {}
+  SplitMatrix(const Space& space, StoredMatrix<Scalar, Space> own, const matrix_type& remote,
+              std::shared_ptr<const VectorImport<Scalar, Space>> import)
+      : m_own(std::move(own)), m_remote(space, remote), m_import(std::move(import)) {}
 
   std::int64_t num_rows() const { return m_own.num_rows(); }
   const StoredMatrix<Scalar, Space>& own() const { return m_own; }

@@ -76,8 +76,7 @@ void Amg<Scalar, Space>::apply_step(const Space& space, MultiVectorView<const Sc
 
 template <class Scalar, class Space>
 bool Amg<Scalar, Space>::is_possible_over_ranks(const Space& space, const Distributed& a) const {
-  return m_options.gather_rows > 0 && m_options.coarsening == AmgCoarsening::aggregation &&
-         m_options.candidates == 0 && m_options.cycle != AmgCycle::k && a.redistributes() &&
+  return most_gathered_rows(true) > 0 && m_options.has_distributed_levels() && a.redistributes() &&
          impl::distributed::numbers_from_zero<Scalar, Space>(space, a);
 }
 

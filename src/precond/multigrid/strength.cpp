@@ -120,16 +120,19 @@ CsrGraph<Space> symmetric_strong_entries(const Space& space, const CsrView<Scala
 template <class Space>
 struct AnyBrokenBlock {
   CsrGraphView<Space> a;
-  int d;
+  int rows, cols;  ///< of a block
   KOKKOS_FUNCTION void operator()(const typename RowTeams<Space>::Member& team, int& broken) const {
     RowTeams<Space>{a.num_rows}.for_each_row(team, [&](std::int64_t i) {
-      const std::size_t begin = a.row_ptrs(i), begin_of_first = a.row_ptrs(i / d * d);
+      const std::int64_t first = i / rows * rows;
+      const std::size_t begin = a.row_ptrs(i), begin_of_first = a.row_ptrs(first);
       const int length = static_cast<int>(a.row_ptrs(i + 1) - begin);
-      int bad = length % d == 0 && std::size_t(length) == a.row_ptrs(i / d * d + 1) - begin_of_first ? 0 : 1;
+      int bad = length % cols == 0 && std::size_t(length) == a.row_ptrs(first + 1) - begin_of_first ? 0 : 1;
       if (bad == 0)
         Kokkos::parallel_reduce(
-            Kokkos::ThreadVectorRange(team, length / d),
-            [&](int k, int& sum) { sum += sum == 0 && !is_whole(begin + k * d, begin_of_first + k * d); },
+            Kokkos::ThreadVectorRange(team, length / cols),
+            [&](int k, int& sum) {
+              sum += sum == 0 && !is_whole(begin + k * cols, begin_of_first + k * cols);
+            },
             bad);
       Kokkos::single(Kokkos::PerThread(team), [&] {
         if (bad > 0) broken = 1;
@@ -138,7 +141,7 @@ struct AnyBrokenBlock {
   }
   KOKKOS_FUNCTION bool is_whole(std::size_t k, std::size_t of_first) const {
     const int col = a.col_idxs(k);
-    return col % d == 0 && col == a.col_idxs(of_first) && a.col_idxs(k + d - 1) == col + d - 1;
+    return col % cols == 0 && col == a.col_idxs(of_first) && a.col_idxs(k + cols - 1) == col + cols - 1;
   }
 };
 
@@ -146,19 +149,20 @@ struct AnyBrokenBlock {
 template <class Space>
 struct NodesOfBlocks {
   CsrGraphView<Space> a;
-  int d;
+  int rows, cols;  ///< of a block
   VectorView<std::size_t, Space> row_ptrs;
   VectorView<int, Space> col_idxs;
   KOKKOS_FUNCTION void operator()(const typename RowTeams<Space>::Member& team) const {
     RowTeams<Space>{num_nodes() + 1}.for_each_row(team, [&](std::int64_t node) {
-      const std::size_t begin = a.row_ptrs(node * d), to = begin / d / d;
-      const int length = node < num_nodes() ? static_cast<int>((a.row_ptrs(node * d + 1) - begin) / d) : 0;
+      const std::size_t begin = a.row_ptrs(node * rows), to = begin / rows / cols;
+      const int length =
+          node < num_nodes() ? static_cast<int>((a.row_ptrs(node * rows + 1) - begin) / cols) : 0;
       Kokkos::single(Kokkos::PerThread(team), [&] { row_ptrs(node) = to; });
       Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, length),
-                           [&](int k) { col_idxs(to + k) = a.col_idxs(begin + k * d) / d; });
+                           [&](int k) { col_idxs(to + k) = a.col_idxs(begin + k * cols) / cols; });
     });
   }
-  KOKKOS_FUNCTION std::int64_t num_nodes() const { return a.num_rows / d; }
+  KOKKOS_FUNCTION std::int64_t num_nodes() const { return a.num_rows / rows; }
 };
 
 /// ||A_IJ||_F of a node's whole blocks, a thread a block.
@@ -235,27 +239,31 @@ void check(std::int64_t num_rows, int unknowns_per_node, double theta) {
 }  // namespace
 
 template <class Space>
+CsrGraph<Space> whole_blocks(const Space& space, const std::type_identity_t<CsrGraphView<Space>>& a, int rows,
+                             int cols) {
+  using impl::RowTeams;
+  int broken = a.num_rows == 0 || a.num_rows % rows != 0 || a.num_cols % cols != 0 ? 1 : 0;
+  if (broken == 0)
+    Kokkos::parallel_reduce("prekond::whole_blocks::any_broken",
+                            RowTeams<Space>::policy(space, a.num_rows, a.nnz()),
+                            impl::strength::AnyBrokenBlock<Space>{a, rows, cols}, Kokkos::Max<int>(broken));
+  if (broken > 0) return {};
+  const std::int64_t n = a.num_rows / rows, nnz = a.nnz() / rows / cols;
+  const CsrGraph<Space> result{
+      n, a.num_cols / cols,
+      allocate<Vector<std::size_t, Space>>(space, "prekond::whole_blocks::row_ptrs", n + 1),
+      allocate<Vector<int, Space>>(space, "prekond::whole_blocks::col_idxs", nnz)};
+  Kokkos::parallel_for("prekond::whole_blocks::blocks", RowTeams<Space>::policy(space, n + 1, nnz),
+                       impl::strength::NodesOfBlocks<Space>{a, rows, cols, result.row_ptrs, result.col_idxs});
+  space.fence("prekond::whole_blocks::blocks");
+  return result;
+}
+
+template <class Space>
 CsrGraph<Space> nodes_of_whole_blocks(const Space& space, const std::type_identity_t<CsrGraphView<Space>>& a,
                                       int unknowns_per_node) {
-  const int d = unknowns_per_node;
-  check_nodes(a.num_rows, d);
-  using impl::RowTeams;
-  int broken = a.num_rows == 0 || a.num_cols % d != 0 ? 1 : 0;
-  if (broken == 0)
-    Kokkos::parallel_reduce("prekond::strong_connections::whole_blocks",
-                            RowTeams<Space>::policy(space, a.num_rows, a.nnz()),
-                            impl::strength::AnyBrokenBlock<Space>{a, d}, Kokkos::Max<int>(broken));
-  if (broken > 0) return {};
-  const std::int64_t n = a.num_rows / d;
-  const CsrGraph<Space> result{
-      n, a.num_cols / d,
-      allocate<Vector<std::size_t, Space>>(space, "prekond::strong_connections::node_ptrs", n + 1),
-      allocate<Vector<int, Space>>(space, "prekond::strong_connections::nodes", a.nnz() / d / d)};
-  Kokkos::parallel_for("prekond::strong_connections::nodes_of_blocks",
-                       RowTeams<Space>::policy(space, n + 1, a.nnz() / d / d),
-                       impl::strength::NodesOfBlocks<Space>{a, d, result.row_ptrs, result.col_idxs});
-  space.fence("prekond::strong_connections::nodes_of_blocks");
-  return result;
+  check_nodes(a.num_rows, unknowns_per_node);
+  return whole_blocks<Space>(space, a, unknowns_per_node, unknowns_per_node);
 }
 
 template <class Scalar, class Space>
@@ -307,8 +315,10 @@ StrongRows<Space> strong_rows(const Space& space, const CsrView<Scalar, Space>& 
       const std::type_identity_t<CsrGraph<Space>>&);
 PREKOND_INSTANTIATE(PREKOND_STRONG_CONNECTIONS)
 
-#define PREKOND_NODES_OF_WHOLE_BLOCKS(Space)             \
-  template CsrGraph<Space> nodes_of_whole_blocks<Space>( \
+#define PREKOND_NODES_OF_WHOLE_BLOCKS(Space)                                                                \
+  template CsrGraph<Space> whole_blocks<Space>(const Space&,                                                \
+                                               const std::type_identity_t<CsrGraphView<Space>>&, int, int); \
+  template CsrGraph<Space> nodes_of_whole_blocks<Space>(                                                    \
       const Space&, const std::type_identity_t<CsrGraphView<Space>>&, int);
 PREKOND_INSTANTIATE_SPACES(PREKOND_NODES_OF_WHOLE_BLOCKS)
 

@@ -47,8 +47,14 @@ struct NodeConnections {
   bool whole = false;      ///< A has all entries of its blocks, d rows with the same columns each
 };
 
-/// The first of them where A has all entries of its blocks; else 0 x 0. Cost: two readings of A's columns.
-/// Fences. \throws InputError where d is not from 1 to 32 or does not divide the rows
+/// The pattern by blocks of `rows` x `cols` of one that has all entries of these; else 0 x 0. Cost: two
+/// readings of A's columns. Fences. \pre rows and cols are positive; sorted rows, no column twice
+template <class Space>
+CsrGraph<Space> whole_blocks(const Space& space, const std::type_identity_t<CsrGraphView<Space>>& a, int rows,
+                             int cols);
+
+/// The first of them where A has all entries of its blocks; else 0 x 0, for the cost of whole_blocks.
+/// \throws InputError where d is not from 1 to 32 or does not divide the rows
 template <class Space>
 CsrGraph<Space> nodes_of_whole_blocks(const Space& space, const std::type_identity_t<CsrGraphView<Space>>& a,
                                       int unknowns_per_node);

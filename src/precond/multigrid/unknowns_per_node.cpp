@@ -130,6 +130,13 @@ double ratio_of(const Similarity& similarity, std::int64_t rows, int d) {
 
 }  // namespace
 
+std::vector<std::int64_t> rows_that_show_unknowns(std::int64_t num_rows) {
+  const Sample sample{num_rows};
+  std::vector<std::int64_t> rows(static_cast<std::size_t>(sample.size()));
+  for (std::size_t k = 0; k < rows.size(); ++k) rows[k] = sample.row(static_cast<std::int64_t>(k));
+  return rows;
+}
+
 template <class Space>
 int find_unknowns_per_node(const Space& space, const std::type_identity_t<CsrGraphView<Space>>& pattern) {
   const Sample sample{pattern.num_rows};

@@ -3,7 +3,9 @@
 #pragma once
 #include <prekond/matrix/csr_graph.hpp>
 
+#include <cstdint>
 #include <type_traits>
+#include <vector>
 
 namespace prekond {
 
@@ -22,5 +24,8 @@ namespace prekond {
 /// rows are alike. Fences. \pre sorted rows
 template <class Space>
 int find_unknowns_per_node(const Space& space, const std::type_identity_t<CsrGraphView<Space>>& pattern);
+
+/// The rows of a matrix of `num_rows` that are looked at, ascending.
+std::vector<std::int64_t> rows_that_show_unknowns(std::int64_t num_rows);
 
 }  // namespace prekond

@@ -8,11 +8,14 @@
 #include <prekond/core/error.hpp>
 #include <prekond/distributed/distributed_matrix.hpp>
 #include <prekond/distributed/impl/buffered_import.hpp>
+#include <prekond/distributed/impl/ordered_lists.hpp>
 #include <prekond/distributed/row_exchange.hpp>
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,43 +34,80 @@ std::vector<PetscInt> checked_numbers(MPI_Comm comm, PetscLayout rows,
     throw InputError("rows of other ranks were asked for: row " + std::to_string(row) + " (counted from 0) " +
                      why);
   };
-  std::vector<PetscInt> numbers;
+  std::vector<PetscInt> numbers(host.extent(0));
   mpi::together(comm, [&] {
     for (std::size_t i = 0; i < host.extent(0); ++i) {
       if (host(i) < 0 || host(i) >= rows->N) refuse(host(i), "does not exist");
       if (host(i) >= rows->rstart && host(i) < rows->rend) refuse(host(i), "is the rank's own");
-      numbers.push_back(static_cast<PetscInt>(host(i)));
+      numbers[i] = static_cast<PetscInt>(host(i));
     }
-    auto sorted = numbers;
-    std::sort(sorted.begin(), sorted.end());
-    const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
-    if (twice != sorted.end()) refuse(*twice, "stands twice in the list");
+    if (const auto twice = prekond::impl::number_twice(numbers)) refuse(*twice, "stands twice in the list");
   });
   return numbers;
 }
 
-/// The numbers of the rows that this rank wants become a plan. Collective: PetscSF finds who has them.
-/// \pre checked_numbers
+/// The slots that a rank gets from each other one that has some, in the order of `numbers`.
+inline std::map<PetscMPIInt, std::vector<int>> slots_by_owner(PetscLayout rows,
+                                                              const std::vector<PetscInt>& numbers) {
+  std::map<PetscMPIInt, std::vector<int>> slots;
+  const PetscInt *begin = rows->range, *owner = begin, *end = begin + rows->size + 1;
+  std::vector<int>* of_owner = nullptr;
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (!of_owner || numbers[i] < owner[0] || numbers[i] >= owner[1]) {
+      owner = std::upper_bound(begin, end, numbers[i]) - 1;
+      of_owner = &slots[static_cast<PetscMPIInt>(owner - begin)];
+    }
+    of_owner->push_back(static_cast<int>(i));
+  }
+  return slots;
+}
+
+/// The numbers of the rows that this rank wants become a plan. Collective: each rank tells the owners which
+/// rows it wants. Cost: passes over the numbers. \pre checked_numbers
 inline RowPlan plan_of(MPI_Comm comm, PetscLayout rows, const std::vector<PetscInt>& numbers) {
-  OwnedSF sf;  // a root is a row, a leaf a number that is wanted
-  check(PetscSFCreate(comm, sf.receive()));
-  check(PetscSFSetGraphLayout(sf.get(), rows, static_cast<PetscInt>(numbers.size()), nullptr,
-                              PETSC_OWN_POINTER, numbers.data()));
-  check(PetscSFSetUp(sf.get()));
-  const auto list = [](PetscMPIInt ranks, const PetscMPIInt* of, const PetscInt* begins,
-                       const PetscInt* slots, std::vector<Neighbour>& neighbours, std::vector<int>& all) {
-    for (PetscMPIInt i = 0; i < ranks; ++i)
-      if (begins[i + 1] > begins[i]) neighbours.push_back({of[i], begins[i + 1] - begins[i]});
-    if (ranks > 0) all.assign(slots + begins[0], slots + begins[ranks]);
-  };
   RowPlan plan;
-  PetscMPIInt ranks = 0;
-  const PetscMPIInt* of = nullptr;
-  const PetscInt *begins = nullptr, *slots = nullptr;
-  check(PetscSFGetLeafRanks(sf.get(), &ranks, &of, &begins, &slots));
-  list(ranks, of, begins, slots, plan.neighbours.to, plan.sent_rows);
-  check(PetscSFGetRootRanks(sf.get(), &ranks, &of, &begins, &slots, nullptr));
-  list(ranks, of, begins, slots, plan.neighbours.from, plan.received_places);
+  std::vector<int> wanted;  // the owners' own numbers
+  std::vector<PetscMPIInt> owners, counts;
+  for (const auto& [owner, slots] : slots_by_owner(rows, numbers)) {
+    for (const int slot : slots) wanted.push_back(static_cast<int>(numbers[slot] - rows->range[owner]));
+    plan.received_places.insert(plan.received_places.end(), slots.begin(), slots.end());
+    plan.neighbours.from.push_back({owner, static_cast<std::int64_t>(slots.size())});
+    owners.push_back(owner);
+    counts.push_back(static_cast<PetscMPIInt>(slots.size()));
+  }
+  MPI_Comm inner = MPI_COMM_NULL;
+  PetscMPIInt tag = 0, askers = 0;
+  PetscMPIInt *ranks = nullptr, *asked = nullptr;
+  check(PetscCommDuplicate(comm, &inner, &tag));
+  check(PetscCommBuildTwoSided(inner, 1, MPI_INT, static_cast<PetscMPIInt>(owners.size()), owners.data(),
+                               counts.data(), &askers, &ranks, &asked));
+  for (PetscMPIInt k = 0; k < askers; ++k) plan.neighbours.to.push_back({ranks[k], asked[k]});
+  check(PetscFree(ranks));
+  check(PetscFree(asked));
+  std::sort(plan.neighbours.to.begin(), plan.neighbours.to.end(),
+            [](const Neighbour& a, const Neighbour& b) { return a.rank < b.rank; });
+  std::int64_t all = 0;
+  for (const Neighbour& other : plan.neighbours.to) all += other.slots;
+  plan.sent_rows.resize(static_cast<std::size_t>(all));
+  std::vector<MPI_Request> requests;
+  const auto sent = [](int code) {
+    if (code != MPI_SUCCESS)
+      throw std::runtime_error("MPI could not send lists of rows: error " + std::to_string(code));
+  };
+  const auto each = [&](const std::vector<Neighbour>& neighbours, int* data, const auto& post) {
+    for (const Neighbour& other : neighbours) {
+      sent(post(data, static_cast<int>(other.slots), other.rank, &requests.emplace_back()));
+      data += other.slots;
+    }
+  };
+  each(plan.neighbours.to, plan.sent_rows.data(), [&](int* data, int count, int rank, MPI_Request* request) {
+    return MPI_Irecv(data, count, MPI_INT, rank, tag, inner, request);
+  });
+  each(plan.neighbours.from, wanted.data(), [&](int* data, int count, int rank, MPI_Request* request) {
+    return MPI_Isend(data, count, MPI_INT, rank, tag, inner, request);
+  });
+  sent(MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE));
+  check(PetscCommDestroy(&inner));
   return plan;
 }
 

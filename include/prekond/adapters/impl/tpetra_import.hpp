@@ -6,6 +6,7 @@
 #include <prekond/adapters/impl/tpetra_rows.hpp>
 #include <prekond/core/error.hpp>
 #include <prekond/distributed/impl/buffered_import.hpp>
+#include <prekond/distributed/impl/ordered_lists.hpp>
 #include <prekond/distributed/row_exchange.hpp>
 
 #include <Teuchos_Comm.hpp>
@@ -17,7 +18,6 @@
 #include <Tpetra_Distributor.hpp>
 #include <Tpetra_Import.hpp>
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
@@ -60,10 +60,8 @@ std::vector<typename Map::global_ordinal_type> checked_numbers(VectorView<const 
           if (owners[i] < 0) refuse(host(i), "does not exist");
           if (owners[i] == rows.getComm()->getRank()) refuse(host(i), "is the rank's own");
         }
-        auto sorted = numbers;
-        std::sort(sorted.begin(), sorted.end());
-        const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
-        if (twice != sorted.end()) refuse(*twice, "stands twice in the list");
+        if (const auto twice = prekond::impl::number_twice(numbers))
+          refuse(*twice, "stands twice in the list");
       },
       [](std::int64_t) { return std::string(); });
   return numbers;

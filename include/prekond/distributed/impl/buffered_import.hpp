@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <Kokkos_Profiling_ScopedRegion.hpp>
 #include <prekond/core/impl/native_stream.hpp>
 #include <prekond/distributed/impl/message_memory.hpp>
+#include <prekond/distributed/impl/ordered_lists.hpp>
 #include <prekond/distributed/vector_import.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <type_traits>
@@ -39,6 +40,9 @@ class Messages {
   virtual void start_reverse(const Scalar* received, Scalar* sent, int k) = 0;
   virtual void finish_reverse() = 0;
 };
+
+/// The region (Kokkos::Profiling) of an exchange of vectors' entries, for tools: its start, and its finish.
+inline constexpr const char* import_region = "prekond::import";
 
 namespace impl {
 
@@ -100,9 +104,8 @@ class BufferedImport : public VectorImport<Scalar, Space> {
   BufferedImport(const Space& space, std::int64_t num_rows, const std::vector<int>& sent_rows,
                  const std::vector<int>& received_places, std::unique_ptr<Messages<Scalar>> messages)
       : m_num_rows(num_rows), m_messages(std::move(messages)) {
-    std::vector<int> slots(sent_rows.size()), rows, begins;
-    for (std::size_t s = 0; s < slots.size(); ++s) slots[s] = static_cast<int>(s);
-    std::stable_sort(slots.begin(), slots.end(), [&](int s, int t) { return sent_rows[s] < sent_rows[t]; });
+    const std::vector<int> slots = impl::ascending_places(sent_rows);
+    std::vector<int> rows, begins;
     for (std::size_t k = 0; k < slots.size(); ++k) {
       if (k > 0 && sent_rows[slots[k]] == sent_rows[slots[k - 1]]) continue;
       rows.push_back(sent_rows[slots[k]]);
@@ -129,6 +132,7 @@ class BufferedImport : public VectorImport<Scalar, Space> {
   }
 
   void start(const Space& space, MultiVectorView<const Scalar, Space> x) const override {
+    const Kokkos::Profiling::ScopedRegion region(import_region);
     const int k = begin(space, x.extent(1));
     if (k == 0) return;
     Kokkos::parallel_for("prekond::import::pack", policy(space, num_sent()),
@@ -138,6 +142,7 @@ class BufferedImport : public VectorImport<Scalar, Space> {
   }
 
   void finish(const Space& space, MultiVectorView<Scalar, Space> remote) const override {
+    const Kokkos::Profiling::ScopedRegion region(import_region);
     if (remote.extent(1) == 0) return;
     m_messages->use_stream(native_stream(space));
     m_messages->finish();
@@ -147,6 +152,7 @@ class BufferedImport : public VectorImport<Scalar, Space> {
   }
 
   void start_reverse(const Space& space, MultiVectorView<const Scalar, Space> remote) const override {
+    const Kokkos::Profiling::ScopedRegion region(import_region);
     const int k = begin(space, remote.extent(1));
     if (k == 0) return;
     Kokkos::parallel_for("prekond::import::pack_reverse", policy(space, num_received()),
@@ -156,6 +162,7 @@ class BufferedImport : public VectorImport<Scalar, Space> {
   }
 
   void finish_reverse(const Space& space, MultiVectorView<Scalar, Space> y) const override {
+    const Kokkos::Profiling::ScopedRegion region(import_region);
     if (y.extent(1) == 0) return;
     m_messages->use_stream(native_stream(space));
     m_messages->finish_reverse();

@@ -3,13 +3,16 @@
 #include "precond/multigrid/over_ranks/level.hpp"
 
 #include <prekond/core/error.hpp>
+#include <prekond/distributed/impl/message_memory.hpp>
 #include <prekond/distributed/impl/part_of_columns.hpp>
+#include <prekond/distributed/impl/rows_by_number.hpp>
 #include <prekond/distributed/impl/select_entries.hpp>
 #include <prekond/krylov/lanczos.hpp>
 #include <prekond/precond/impl/registered_methods.hpp>
 #include "precond/distributed/application.hpp"
 #include "precond/multigrid/node_patterns.hpp"
 #include "precond/multigrid/over_ranks/tentative.hpp"
+#include "precond/multigrid/strength.hpp"
 #include "precond/multigrid/truncation.hpp"
 #include "precond/multigrid/unknowns_per_node.hpp"
 #include "sparse_product/transpose.hpp"
@@ -18,7 +21,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <map>
 #include <string>
+#include <vector>
 
 namespace prekond::impl::amg {
 namespace {
@@ -93,12 +99,69 @@ int find_unknowns_of_rank(const Space& space, const DistributedMatrix<Scalar, Sp
       select_entries<Scalar, Space>(space, "prekond::amg::sample", a.own_rows(), size, rows, columns, size));
 }
 
-/// Collective. The unknowns of a node, where nobody said them: those that all ranks see that see some.
+/// Collective. By the rows that one rank looks at, which the first rank with rows gets from the others; 0 on
+/// these.
+template <class Scalar, class Space>
+int find_unknowns_of_first_rank(const Space& space, const DistributedMatrix<Scalar, Space>& a) {
+  if (a.num_global_rows() > std::numeric_limits<int>::max()) return 0;  // their columns are no ints
+  const bool is_first = a.sum_before(a.num_rows()) == 0 && a.num_rows() > 0;
+  const std::vector<std::int64_t> sample =
+      is_first ? rows_that_show_unknowns(a.num_global_rows()) : std::vector<std::int64_t>();
+  const Vector<const std::int64_t, Space> numbers = a.global_numbers(space);
+  std::map<std::int64_t, int> places;  // of the sample's rows among the own ones, and then those of others
+  std::vector<int> own;
+  std::vector<std::int64_t> others;
+  a.together([&] {
+    for (const std::int64_t row : sample) places.emplace(row, -1);
+    if (!is_first) return;
+    const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), numbers);
+    for (std::int64_t i = 0; i < a.num_rows(); ++i)
+      if (const auto found = places.find(host(i)); found != places.end()) {
+        found->second = static_cast<int>(own.size());
+        own.push_back(static_cast<int>(i));
+      }
+    for (auto& [row, place] : places)
+      if (place < 0) {
+        place = static_cast<int>(own.size() + others.size());
+        others.push_back(row);
+      }
+  });
+  const auto fetched = a.remote_rows(space, copied_to(space, others, "prekond::amg::sampled_numbers"));
+  if (!is_first) return 0;
+  const auto mine = rows_by_number<Scalar, Space>(space, copied_to(space, own, "prekond::amg::sampled_rows"),
+                                                  {a.own_rows(), numbers});
+  const auto to_host = [](const auto& x) {
+    return Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), x);
+  };
+  const auto own_ptrs = to_host(mine.row_ptrs), other_ptrs = to_host(fetched.row_ptrs);
+  const auto own_columns = to_host(mine.col_idxs), other_columns = to_host(fetched.col_idxs);
+  std::vector<std::size_t> row_ptrs(1, 0);
+  std::vector<int> columns;
+  for (const std::int64_t row : sample) {
+    const auto place = static_cast<std::size_t>(places.at(row));
+    const bool is_own = place < own.size();
+    const auto& ptrs = is_own ? own_ptrs : other_ptrs;
+    const auto& from = is_own ? own_columns : other_columns;
+    const std::size_t r = is_own ? place : place - own.size();
+    for (std::size_t k = ptrs(r); k < ptrs(r + 1); ++k) columns.push_back(static_cast<int>(from(k)));
+    row_ptrs.push_back(columns.size());
+  }
+  return find_unknowns_per_node<Space>(
+      space, CsrGraph<Space>{static_cast<std::int64_t>(sample.size()), a.num_global_rows(),
+                             copied_to(space, row_ptrs, "prekond::amg::sample::row_ptrs"),
+                             copied_to(space, columns, "prekond::amg::sample::col_idxs")});
+}
+
+/// Collective. The unknowns of a node, where nobody said them: those that all ranks see that see some, and
+/// where none looks, because no rank's rows follow each other, those of the rows that one rank looks at.
 template <class Scalar, class Space>
 int find_unknowns_over_ranks(const Space& space, const DistributedMatrix<Scalar, Space>& a) {
   int mine = 0;
   a.together([&] { mine = find_unknowns_of_rank<Scalar, Space>(space, a); });
-  const double most = a.largest(mine), least = -a.largest(mine > 0 ? -mine : -1000);
+  double most = a.largest(mine);
+  if (most == 0)
+    most = mine = static_cast<int>(a.largest(find_unknowns_of_first_rank<Scalar, Space>(space, a)));
+  const double least = -a.largest(mine > 0 ? -mine : -1000);
   const auto found = static_cast<int>(most);
   return most > 1 && most == least && a.num_global_rows() % found == 0 ? found : 1;
 }
@@ -255,7 +318,8 @@ void LevelOverRanks<Scalar, Space>::make_coarser(const Space& space, const Distr
     m_restriction = transpose<Scalar, Space>(space, m_prolongator);
   });
   if (!m_product)
-    m_product = std::make_unique<CoarseProduct<Scalar, Space>>(space, a, *m_coarse_rows, m_of_p);
+    m_product = std::make_unique<CoarseProduct<Scalar, Space>>(
+        space, a, *m_coarse_rows, m_of_p, m_level.unknowns, m_coarse_near.unknowns_per_node);
   m_product->multiply(space, a, *m_coarse_rows, m_prolongator, m_restriction);
   set_dead_unknowns<Scalar, Space>(space, m_product->rows(), m_coarse_near.vectors);
   // See RaiseRounding: s_i = sum_k p_ki^2 |a_kk|.
@@ -287,18 +351,29 @@ void LevelOverRanks<Scalar, Space>::store(const Space& space, const Distributed&
       return part_of_columns<Scalar, Space>(space, "prekond::amg::part_of_columns", matrix, num_own, own);
     };
     const CsrView<Scalar, Space> rows = a.own_rows();
-    m_a = {space,
-           part(rows, a.num_rows(), true),
-           part(rows, a.num_rows(), false),
-           {storage, m_options.storage_format},
-           m_columns_import};
+    // By blocks as Hierarchy stores them, where the nodes make whole ones; in the layout that it had before.
+    const auto stored = [&](const Matrix<Scalar, Space>& own, const StoredMatrix<Scalar, Space>& before,
+                            MatrixFormat format, int height, int width) {
+      if (before.num_rows() > 0) return StoredMatrix<Scalar, Space>(space, own, storage, before);
+      const bool may_be_blocks =
+          products_by_blocks<Space> && height * width > 1 && format == MatrixFormat::automatic;
+      BlockPattern<Space> pattern;
+      if (may_be_blocks) pattern.blocks = whole_blocks<Space>(space, own, height, width);
+      if (pattern.blocks.num_rows > 0) pattern.rows = height, pattern.cols = width;
+      return StoredMatrix<Scalar, Space>(space, own, StoredAs(storage, format), pattern);
+    };
+    const int d = m_level.unknowns, m = m_coarse_near.unknowns_per_node;
+    m_a = {space, stored(part(rows, a.num_rows(), true), m_a.own(), m_options.storage_format, d, d),
+           part(rows, a.num_rows(), false), m_columns_import};
     if (!m_coarse_rows) return;
-    const StoredAs as(storage, MatrixFormat::automatic);
     const auto num_own = static_cast<std::int64_t>(m_of_p.own.extent(0));
     const auto remote = part(m_prolongator, num_own, false);
-    m_p = {space, part(m_prolongator, num_own, true), remote, as, m_coarse_import};
-    m_r = {space, first_rows<Scalar, Space>(m_restriction, num_own, m_restriction.nnz() - remote.nnz()),
-           transpose<Scalar, Space>(space, remote), as, m_coarse_import};
+    m_p = {space, stored(part(m_prolongator, num_own, true), m_p.own(), MatrixFormat::automatic, d, m),
+           remote, m_coarse_import};
+    m_r = {space,
+           stored(first_rows<Scalar, Space>(m_restriction, num_own, m_restriction.nnz() - remote.nnz()),
+                  m_r.own(), MatrixFormat::automatic, m, d),
+           transpose<Scalar, Space>(space, remote), m_coarse_import};
     space.fence("prekond::amg::store");  // P and P^T go away
     m_prolongator = m_restriction = {};
   });

@@ -41,7 +41,8 @@ struct LevelWorkspace : Workspace {
 ///
 /// Cost beyond that of the rank's rows: S, two exchanges a round of the independent set (on a host with
 /// contiguous rows one an iteration), and some ten of rows at the border; of an application an exchange for
-/// each product. A later numeric phase keeps patterns, Q and imports, and exchanges rows of A, P and A_c.
+/// each product. A later numeric phase keeps patterns, Q, imports and the layouts of stored matrices, and
+/// exchanges rows of A, P and A_c.
 template <class Scalar, class Space>
 class LevelOverRanks {
  public:

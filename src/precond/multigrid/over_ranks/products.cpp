@@ -3,8 +3,9 @@
 #include "precond/multigrid/over_ranks/products.hpp"
 
 #include <prekond/distributed/impl/select_entries.hpp>
-#include <prekond/sparse_product/spgemm.hpp>
+#include "pattern/block_rows.hpp"
 #include "precond/distributed/overlap.hpp"
+#include "precond/multigrid/strength.hpp"
 #include "sparse_product/transpose.hpp"
 
 #include "core/concurrent_words.hpp"
@@ -32,24 +33,6 @@ Numbers<Space> used_numbers(const Space& space, const Matrix<Scalar, Space>& a, 
       KOKKOS_LAMBDA(std::int64_t k) { return used(num_own + k) != 0; });
 }
 
-/// C = A B on C's pattern or, where that is not known, on its own.
-template <class Scalar, class Space>
-void multiply_into(const Space& space, const CsrView<Scalar, Space>& a, const CsrView<Scalar, Space>& b,
-                   Matrix<Scalar, Space>& c) {
-  if (a.nnz() == 0 || b.nnz() == 0) {
-    c = Matrix<Scalar, Space>(
-        a.num_rows, b.num_cols,
-        allocate_zero<Vector<std::size_t, Space>>(space, "prekond::amg::product::row_ptrs", a.num_rows + 1),
-        Vector<int, Space>(), Vector<Scalar, Space>());
-  } else if (c.row_ptrs.extent(0) == 0) {
-    c = spgemm<Scalar, Space>(space, a, b);
-  } else {
-    if (c.values.extent(0) == 0)
-      c.values = allocate<Vector<Scalar, Space>>(space, "prekond::amg::product::values", c.nnz());
-    spgemm_values<Scalar, Space>(space, a, b, c);
-  }
-}
-
 /// The matrix that sums the own rows, and then those given, where `given` says.
 template <class Scalar, class Space>
 Matrix<Scalar, Space> sum_of_rows(const Space& space, std::int64_t num_own, const Vector<int, Space>& given) {
@@ -65,6 +48,44 @@ Matrix<Scalar, Space> sum_of_rows(const Space& space, std::int64_t num_own, cons
 }
 
 }  // namespace
+
+template <class Scalar, class Space>
+void RankProduct<Scalar, Space>::multiply(const Space& space, const CsrView<Scalar, Space>& a,
+                                          const CsrView<Scalar, Space>& b) {
+  if (a.nnz() == 0 || b.nnz() == 0) {
+    c = {a.num_rows, b.num_cols,
+         allocate_zero<Vector<std::size_t, Space>>(space, "prekond::amg::product::row_ptrs", a.num_rows + 1),
+         Vector<int, Space>(), Vector<Scalar, Space>()};
+    return;
+  }
+  if (c.row_ptrs.extent(0) == 0) {
+    find_pattern(space, a, b);
+    if (!m_is_by_blocks) {
+      c = spgemm<Scalar, Space>(space, a, b);
+      return;
+    }
+  }
+  if (c.values.extent(0) == 0)
+    c.values = allocate<Vector<Scalar, Space>>(space, "prekond::amg::product::values", c.nnz());
+  spgemm_values<Scalar, Space>(space, a, b, c, m_is_by_blocks ? blocks : ProductBlocks());
+}
+
+/// By blocks, where there are larger ones than entries.
+template <class Scalar, class Space>
+void RankProduct<Scalar, Space>::find_pattern(const Space& space, const CsrView<Scalar, Space>& a,
+                                              const CsrView<Scalar, Space>& b) {
+  if (blocks.rows * blocks.inner == 1 || blocks.inner * blocks.cols == 1) return;
+  const CsrGraph<Space> left = whole_blocks<Space>(space, a, blocks.rows, blocks.inner);
+  if (left.num_rows == 0) return;
+  const CsrGraph<Space> right = whole_blocks<Space>(space, b, blocks.inner, blocks.cols);
+  if (right.num_rows == 0) return;
+  const SpgemmOptions budget;
+  const auto found = product_pattern<Space>(space, left, right, budget.max_bytes, budget.slab_bytes);
+  const auto pattern = rows_of_blocks<Space>(space, found, blocks.rows, blocks.cols, budget.max_bytes);
+  space.fence("prekond::amg::product::pattern");  // the patterns by blocks go away
+  c = {pattern.num_rows, pattern.num_cols, pattern.row_ptrs, pattern.col_idxs, {}};
+  m_is_by_blocks = true;
+}
 
 template <class Space>
 Vector<int, Space> own_then_others(const Space& space, std::int64_t num_own, std::int64_t num_others) {
@@ -102,10 +123,11 @@ Matrix<Scalar, Space> with_given(const Space& space, const Matrix<Scalar, Space>
       space, "prekond::amg::summands", size + given.rows.num_rows,
       KOKKOS_LAMBDA(std::int64_t k) { return k < size ? list(k) : ~(k - size); });
   const auto places = distributed::places_by<Space>(space, owners_by_number, find);
-  Matrix<Scalar, Space> sums;
+  RankProduct<Scalar, Space> product;
   const auto sum = sum_of_rows<Scalar, Space>(space, size, places);
   const auto terms = joined_rows<Scalar, Space>(space, summands, {part, numbers}, given.rows, columns);
-  multiply_into<Scalar, Space>(space, sum, terms, sums);
+  product.multiply(space, sum, terms);
+  const Matrix<Scalar, Space>& sums = product.c;
   // Other rows stay as they are.
   const auto sources = vector_of<int>(
       space, "prekond::amg::sources", num_own, KOKKOS_LAMBDA(std::int64_t i) {
@@ -121,8 +143,11 @@ Matrix<Scalar, Space> with_given(const Space& space, const Matrix<Scalar, Space>
 
 template <class Scalar, class Space>
 CoarseProduct<Scalar, Space>::CoarseProduct(const Space& space, const Distributed& a,
-                                            const Distributed& coarse, const ColumnNumbers<Space>& columns)
+                                            const Distributed& coarse, const ColumnNumbers<Space>& columns,
+                                            int unknowns, int vectors)
     : m_of_p(columns) {
+  m_times_p.blocks = {unknowns, unknowns, vectors};
+  m_part.blocks = {vectors, unknowns, vectors};
   const auto numbers = a.global_numbers(space);
   m_rows_of_p =
       a.make_row_exchange(space, Kokkos::subview(numbers, std::make_pair(a.num_rows(), a.num_cols())));
@@ -141,17 +166,18 @@ void CoarseProduct<Scalar, Space>::multiply(const Space& space, const Distribute
     m_of_product = m_of_p.with(space, fetched.col_idxs);
     const auto rows = joined_rows<Scalar, Space>(
         space, own_then_others<Space>(space, p.num_rows, fetched.num_rows), own, fetched, m_of_product);
-    multiply_into<Scalar, Space>(space, a.own_rows(), rows, m_times_p);
-    multiply_into<Scalar, Space>(space, r, m_times_p, m_part);
+    m_times_p.multiply(space, a.own_rows(), rows);
+    m_part.multiply(space, r, m_times_p.c);
     space.fence("prekond::amg::coarse_product");  // P's rows go away
-    m_times_p.values = {};
+    m_times_p.c.values = {};
   });
-  const auto row_ptrs = Kokkos::subview(m_part.row_ptrs, std::make_pair(num_own, m_part.num_rows + 1));
-  const CsrView<Scalar, Space> for_others(m_part.num_rows - num_own, m_part.num_cols, row_ptrs,
-                                          m_part.col_idxs, m_part.values);
+  Matrix<Scalar, Space>& part = m_part.c;
+  const auto row_ptrs = Kokkos::subview(part.row_ptrs, std::make_pair(num_own, part.num_rows + 1));
+  const CsrView<Scalar, Space> for_others(part.num_rows - num_own, part.num_cols, row_ptrs, part.col_idxs,
+                                          part.values);
   const auto given = m_contributions->give(space, {for_others, m_of_product.all(space)});
   a.together([&] { add_given(space, given); });
-  m_part.values = {};
+  part.values = {};
   if (!m_matrix)
     m_matrix =
         std::make_unique<distributed::RowsOfRanks<Scalar, Space>>(space, coarse, m_rows, m_of_coarse.others);
@@ -162,10 +188,10 @@ template <class Scalar, class Space>
 void CoarseProduct<Scalar, Space>::add_given(const Space& space, const GivenRows<Scalar, Space>& given) {
   const auto num_own = static_cast<std::int64_t>(m_of_p.own.extent(0));
   m_of_coarse =
-      ColumnNumbers<Space>{m_of_p.own, used_numbers<Scalar, Space>(space, m_part, num_own, m_of_product)}
+      ColumnNumbers<Space>{m_of_p.own, used_numbers<Scalar, Space>(space, m_part.c, num_own, m_of_product)}
           .with(space, given.rows.col_idxs);
   const auto rows =
-      with_given<Scalar, Space>(space, m_part, num_own, m_of_product.all(space), given, m_of_coarse);
+      with_given<Scalar, Space>(space, m_part.c, num_own, m_of_product.all(space), given, m_of_coarse);
   if (m_matrix)
     Kokkos::deep_copy(space, m_rows.values, rows.values);
   else
@@ -181,6 +207,7 @@ PREKOND_INSTANTIATE_SPACES(PREKOND_AMG_PRODUCTS_OF_SPACE)
   template Matrix<Scalar, Space> joined_rows(const Space&, const Vector<int, Space>&,                        \
                                              const NumberedRows<Scalar, Space>&,                             \
                                              const RemoteRows<Scalar, Space>&, const ColumnNumbers<Space>&); \
+  template struct RankProduct<Scalar, Space>;                                                                \
   template class CoarseProduct<Scalar, Space>;
 PREKOND_INSTANTIATE(PREKOND_AMG_PRODUCTS)
 

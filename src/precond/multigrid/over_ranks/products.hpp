@@ -3,6 +3,7 @@
 #pragma once
 /// The product P^T A P over ranks.
 #include <prekond/distributed/distributed_matrix.hpp>
+#include <prekond/sparse_product/spgemm.hpp>
 
 #include <memory>
 
@@ -25,6 +26,19 @@ Matrix<Scalar, Space> joined_rows(const Space& space, const Vector<int, Space>& 
                                   const RemoteRows<Scalar, Space>& others,
                                   const distributed::ColumnNumbers<Space>& columns);
 
+/// C = A B on a pattern that the first product finds; by blocks, where both factors have whole ones.
+template <class Scalar, class Space>
+struct RankProduct {
+  ProductBlocks blocks;  ///< those that the nodes make
+  Matrix<Scalar, Space> c;
+
+  void multiply(const Space& space, const CsrView<Scalar, Space>& a, const CsrView<Scalar, Space>& b);
+
+ private:
+  void find_pattern(const Space& space, const CsrView<Scalar, Space>& a, const CsrView<Scalar, Space>& b);
+  bool m_is_by_blocks = false;
+};
+
 /// A_c = P^T (A P), whose rows are distributed as given. A rank multiplies its rows of A and P, for which it
 /// fetches the rows of P in other ranks' columns of A, and gives the contributions to other ranks' rows of
 /// A_c to these, which add them to their own in the order of the ranks.
@@ -34,9 +48,9 @@ class CoarseProduct {
   using Distributed = DistributedMatrix<Scalar, Space>;
 
   /// Collective. P has the rank's rows of A, in columns of the rank's own coarse rows (those of `coarse`) and
-  /// of others.
+  /// of others. Nodes have `unknowns` rows of A, and `vectors` of A_c.
   CoarseProduct(const Space& space, const Distributed& a, const Distributed& coarse,
-                const distributed::ColumnNumbers<Space>& columns);
+                const distributed::ColumnNumbers<Space>& columns, int unknowns, int vectors);
 
   /// Collective. The first time patterns are found, later only values. `r` is P^T.
   void multiply(const Space& space, const Distributed& a, const Distributed& coarse,
@@ -51,7 +65,7 @@ class CoarseProduct {
 
   distributed::ColumnNumbers<Space> m_of_p, m_of_product, m_of_coarse;  ///< the columns of P, A P and A_c
   std::unique_ptr<const RowExchange<Scalar, Space>> m_rows_of_p, m_contributions;
-  Matrix<Scalar, Space> m_times_p, m_part;  ///< A P; P^T A P of this rank's rows of A
+  RankProduct<Scalar, Space> m_times_p, m_part;  ///< A P; P^T A P of this rank's rows of A
   Matrix<Scalar, Space> m_rows;
   std::unique_ptr<const distributed::RowsOfRanks<Scalar, Space>> m_matrix;
 };
