@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // Multigrid of a matrix with few rows over ranks: every rank has the hierarchy that one rank finds.
+#include <prekond/precond/amg.hpp>
 #include <prekond/precond/distributed_preconditioner.hpp>
 
 #include <gmock/gmock.h>
