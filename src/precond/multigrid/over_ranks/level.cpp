@@ -5,7 +5,6 @@
 #include <prekond/core/error.hpp>
 #include <prekond/distributed/impl/message_memory.hpp>
 #include <prekond/distributed/impl/part_of_columns.hpp>
-#include <prekond/distributed/impl/rows_by_number.hpp>
 #include <prekond/distributed/impl/select_entries.hpp>
 #include <prekond/krylov/lanczos.hpp>
 #include <prekond/precond/impl/registered_methods.hpp>
@@ -21,10 +20,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <map>
 #include <string>
-#include <vector>
+#include <utility>
 
 namespace prekond::impl::amg {
 namespace {
@@ -99,57 +96,47 @@ int find_unknowns_of_rank(const Space& space, const DistributedMatrix<Scalar, Sp
       select_entries<Scalar, Space>(space, "prekond::amg::sample", a.own_rows(), size, rows, columns, size));
 }
 
-/// Collective. By the rows that one rank looks at, which the first rank with rows gets from the others; 0 on
-/// these.
+/// Collective. By the rows that one rank looks at, in columns of their own numbers, which the first rank with
+/// rows gets from the others; 0 on these.
 template <class Scalar, class Space>
 int find_unknowns_of_first_rank(const Space& space, const DistributedMatrix<Scalar, Space>& a) {
-  if (a.num_global_rows() > std::numeric_limits<int>::max()) return 0;  // their columns are no ints
   const bool is_first = a.sum_before(a.num_rows()) == 0 && a.num_rows() > 0;
-  const std::vector<std::int64_t> sample =
-      is_first ? rows_that_show_unknowns(a.num_global_rows()) : std::vector<std::int64_t>();
-  const Vector<const std::int64_t, Space> numbers = a.global_numbers(space);
-  std::map<std::int64_t, int> places;  // of the sample's rows among the own ones, and then those of others
-  std::vector<int> own;
-  std::vector<std::int64_t> others;
+  Numbers<Space> sample, others;
+  Vector<int, Space> columns;
   a.together([&] {
-    for (const std::int64_t row : sample) places.emplace(row, -1);
     if (!is_first) return;
-    const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), numbers);
-    for (std::int64_t i = 0; i < a.num_rows(); ++i)
-      if (const auto found = places.find(host(i)); found != places.end()) {
-        found->second = static_cast<int>(own.size());
-        own.push_back(static_cast<int>(i));
-      }
-    for (auto& [row, place] : places)
-      if (place < 0) {
-        place = static_cast<int>(own.size() + others.size());
-        others.push_back(row);
-      }
+    sample = copied_to(space, rows_that_show_unknowns(a.num_global_rows()), "prekond::amg::sampled_numbers");
+    const auto numbers = a.global_numbers(space);
+    columns = distributed::places_by<Space>(space, numbers, distributed::FindNumber<Space>{sample});
+    const auto own = allocate<Numbers<Space>>(space, "prekond::amg::own_numbers", a.num_rows());
+    Kokkos::deep_copy(space, own, Kokkos::subview(numbers, std::make_pair(std::int64_t(0), a.num_rows())));
+    distributed::sort_numbers(space, own);
+    others = distributed::new_numbers<Space>(space, sample, own);
+    space.fence("prekond::amg::sample");  // the numbers go away
   });
-  const auto fetched = a.remote_rows(space, copied_to(space, others, "prekond::amg::sampled_numbers"));
-  if (!is_first) return 0;
-  const auto mine = rows_by_number<Scalar, Space>(space, copied_to(space, own, "prekond::amg::sampled_rows"),
-                                                  {a.own_rows(), numbers});
-  const auto to_host = [](const auto& x) {
-    return Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), x);
-  };
-  const auto own_ptrs = to_host(mine.row_ptrs), other_ptrs = to_host(fetched.row_ptrs);
-  const auto own_columns = to_host(mine.col_idxs), other_columns = to_host(fetched.col_idxs);
-  std::vector<std::size_t> row_ptrs(1, 0);
-  std::vector<int> columns;
-  for (const std::int64_t row : sample) {
-    const auto place = static_cast<std::size_t>(places.at(row));
-    const bool is_own = place < own.size();
-    const auto& ptrs = is_own ? own_ptrs : other_ptrs;
-    const auto& from = is_own ? own_columns : other_columns;
-    const std::size_t r = is_own ? place : place - own.size();
-    for (std::size_t k = ptrs(r); k < ptrs(r + 1); ++k) columns.push_back(static_cast<int>(from(k)));
-    row_ptrs.push_back(columns.size());
-  }
-  return find_unknowns_per_node<Space>(
-      space, CsrGraph<Space>{static_cast<std::int64_t>(sample.size()), a.num_global_rows(),
-                             copied_to(space, row_ptrs, "prekond::amg::sample::row_ptrs"),
-                             copied_to(space, columns, "prekond::amg::sample::col_idxs")});
+  const auto fetched = a.remote_rows(space, others);
+  int found = 0;
+  a.together([&] {
+    if (!is_first) return;
+    const auto size = static_cast<std::int64_t>(sample.extent(0));
+    const auto sources = allocate<Vector<int, Space>>(space, "prekond::amg::sources", size);
+    const distributed::FindNumber<Space> find{sample};
+    const auto places = columns;
+    const auto rest = others;
+    Kokkos::parallel_for(
+        "prekond::amg::own_sources", FlatPolicy<Space>(space, 0, a.num_rows()),
+        KOKKOS_LAMBDA(std::int64_t i) {
+          if (places(i) >= 0) sources(places(i)) = static_cast<int>(i);
+        });
+    Kokkos::parallel_for(
+        "prekond::amg::other_sources", FlatPolicy<Space>(space, 0, fetched.num_rows),
+        KOKKOS_LAMBDA(std::int64_t k) { sources(find(rest(k))) = static_cast<int>(~k); });
+    found = find_unknowns_per_node<Space>(
+        space, distributed::rows_at_places<Scalar, Space>(
+                   space, sources, a.own_rows(), columns, own_then_others<Space>(space, fetched.num_rows, 0),
+                   fetched, distributed::places_by<Space>(space, fetched.col_idxs, find), size));
+  });
+  return found;
 }
 
 /// Collective. The unknowns of a node, where nobody said them: those that all ranks see that see some, and
