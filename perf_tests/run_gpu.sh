@@ -17,7 +17,7 @@
 # tables: the paper's tables and a sweep over settings, with the real matrices of MATRICES (default ../shared/matrices/spd).
 # PART_SECONDS: how long a part may take, default 530. SETUP_MATRICES, SOLVE_MATRICES: other matrices than the default ones.
 #   ONLY: a pattern (of bash's =~) that the names of performance tests, tables and sanitized cases have to match.
-#   RANK_MATRICES, WEAK_MATRICES, RANK_METHODS, BLOCK_MATRICES, KSP_MATRICES, KSP_REPEAT: those of the parts ranks_amg, ranks_blocks and ksp.
+#   RANK_COUNTS: numbers of ranks. RANK_MATRICES, WEAK_MATRICES, RANK_METHODS, BLOCK_MATRICES, KSP_MATRICES, KSP_REPEAT: those of the parts ranks_amg, ranks_blocks and ksp.
 # LD_LIBRARY_PATH is the caller's: it must lead to CUDA's libraries, and to Kokkos's where those are shared.
 
 set -eu
@@ -249,20 +249,22 @@ on_ranks() {
     PETSC_OPTIONS="${PETSC_OPTIONS:-} -use_gpu_aware_mpi 0" timeout "$(left)" mpirun --bind-to none --oversubscribe -np "$count" "$@"
 }
 
-# rank_counts: 1, 2, 4, ... up to the number of GPUs.
+# rank_counts: 1, 2, 4, ... up to the number of GPUs, or RANK_COUNTS.
 rank_counts() {
   local count=1 all
+  [[ -z ${RANK_COUNTS:-} ]] || { printf '%s\n' $RANK_COUNTS && return 0; } # words
   all=$(nvidia-smi --list-gpus 2>/dev/null | wc -l)
   for (( ; count == 1 || count <= all; count *= 2)); do echo $count; done
 }
 
-# measure_ranks NAME RANKS ARGUMENT...: perf_distributed, its results in OUT/NAME.json.
+# measure_ranks NAME RANKS ARGUMENT...: perf_distributed with PETSc, its results in OUT/NAME.json.
 measure_ranks() {
-  local name=$1 count=$2
+  local name=$1 count=$2 measuring
   wanted "$name" || return 0
   shift 2
   say "$name"
-  if on_ranks "$count" "$(program perf_distributed)" "$@" --repetitions=3 "--benchmark_out=$out/$name.json" --benchmark_out_format=json \
+  measuring=$(program perf_distributed_petsc)
+  if on_ranks "$count" "${measuring:-$(program perf_distributed)}" "$@" --repetitions=3 "--benchmark_out=$out/$name.json" --benchmark_out_format=json \
     >"$out/$name.log" 2>&1; then
     rm -f "$out/$name.log"
     python3 "$source_dir/perf_tests/results_file.py" "$out/$name.json"
@@ -343,19 +345,23 @@ part_ksp() {
   done
 }
 
-# Block Jacobi over ranks by block ILU(0), with exact and inexact solves, for tables 2 to 4 and figures 11, 13 to 15 of Ma et al. (2021): by
-# GMRES(30) on GPUs, and by PETSc's on as many cores.
+# Block Jacobi over ranks by block ILU(0), with exact and inexact solves, for tables 2 to 4 and figures 10, 11, 13 to 15 of Ma et al. (2021): by
+# GMRES(30) on GPUs, and by PETSc's on as many cores. The circuit is only in figures 10 and 11.
 part_ranks_blocks() {
   local matrix count name rtol b methods
-  for matrix in ${BLOCK_MATRICES:-convection_diffusion3d:114@3 convection_diffusion3d:108@4 irregular3d:63,unknowns=5,mean=77,longest=150@5}; do
+  for matrix in ${BLOCK_MATRICES:-convection_diffusion3d:114@3 convection_diffusion3d:108@4 irregular3d:63,unknowns=5,mean=77,longest=150@5 circuit:1260@2}; do
     name=${matrix//[:,=@]/_} b=${matrix##*@} rtol=1e-5
     [[ $matrix != irregular* ]] || rtol=1e-3
-    methods=block_ilu0:solve.method=levels,block_ilu0:solve.method=sync_free
-    for count in 2 3 4 5; do methods+=,block_ilu0:solve.method=jacobi:solve.sweeps=$count; done
+    [[ $matrix != circuit* ]] || rtol=1e-1
+    methods=block_ilu0:solve.method=jacobi:solve.sweeps=3
+    if [[ $matrix != circuit* ]]; then
+      methods+=,block_ilu0:solve.method=levels,block_ilu0:solve.method=sync_free
+      for count in 2 4 5; do methods+=,block_ilu0:solve.method=jacobi:solve.sweeps=$count; done
+    fi
     for count in $(rank_counts); do
       PETSC_OPTIONS="-mat_type baij -mat_block_size $b" measure_ranks "blocks_${name}_np$count" "$count" "--matrix=$matrix" "--precond=$methods" \
         --solver=gmres:restart=30 "--rtol=$rtol" --rhs=ones '--benchmark_filter=(_block_ilu0|/exchange/|/product)'
-      ksp "blocks_${name}_${count}_cores" "$count" "$matrix" -mat_type baij -solver gmres -rtol $rtol -rhs ones -repeat 1 -methods bjacobi+ilu
+      [[ $matrix == circuit* ]] || ksp "blocks_${name}_${count}_cores" "$count" "$matrix" -mat_type baij -solver gmres -rtol $rtol -rhs ones -repeat 1 -methods bjacobi+ilu
     done
   done
 }

@@ -37,14 +37,21 @@ struct FillRows {
 
   KOKKOS_FUNCTION void operator()(const typename Rows::Member& team) const {
     Rows{num_rows}.for_each_row(team, [&](std::int64_t row) {
-      const std::size_t from = blocks.row_ptrs(row / block_rows), to = row_ptrs(row);
-      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, static_cast<int>(row_ptrs(row + 1) - to)),
-                           [&](int e) {
-                             const int block = e / block_cols;
-                             col_idxs(to + static_cast<std::size_t>(e)) =
-                                 blocks.col_idxs(from + static_cast<std::size_t>(block)) * block_cols +
-                                 (e - block * block_cols);
-                           });
+      std::size_t from = blocks.row_ptrs(row / block_rows);
+      const std::size_t to = row_ptrs(row);
+      const auto length = static_cast<int>(row_ptrs(row + 1) - to);
+      if constexpr (is_host_space<Space>) {  // block by block, without a division for each entry
+        for (int e = 0; e < length; ++from) {
+          const int end = Kokkos::min(length, e + block_cols);
+          for (int col = blocks.col_idxs(from) * block_cols; e < end; ++e) col_idxs(to + e) = col++;
+        }
+        return;
+      }
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, length), [&](int e) {
+        const int block = e / block_cols;
+        col_idxs(to + static_cast<std::size_t>(e)) =
+            blocks.col_idxs(from + static_cast<std::size_t>(block)) * block_cols + (e - block * block_cols);
+      });
     });
   }
 };

@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // The pieces of multigrid's levels.
+#include <prekond/krylov/lanczos.hpp>
+#include <prekond/precond/jacobi.hpp>
+
 #include "testing/amg_cases.hpp"
 #include "testing/krylov_solves.hpp"
 #include "testing/one_thread.hpp"
@@ -243,6 +246,47 @@ DeviceMatrix<Space> strongly_coupled(const DeviceMatrix<Space>& a, int unknowns,
   const auto strong = strong_connections<double, Space>(space, a, unknowns, theta);
   const auto pattern = filtered_pattern<double, Space>(space, a, strong, unknowns);
   return pattern.nnz() == a.nnz() ? a : filtered_matrix<double, Space>(space, a, pattern);
+}
+
+/// M = I or another multiple of it.
+template <class Space>
+Jacobi<double, Space> multiple_of_identity(double factor, std::int64_t n) {
+  Jacobi<double, Space> m;
+  m.numeric(Space(),
+            to_device<Space>(diagonal_matrix(std::vector<double>(static_cast<std::size_t>(n), factor))));
+  return m;
+}
+
+// Ten Lanczos steps where the largest Ritz value has settled by then, twenty where it has not: an eigenvalue
+// apart from 5000 others, which is a 70th of the first vector.
+TYPED_TEST(AmgPiecesTest, EigenvaluesAreEstimatedByTenStepsWhereTheseAreEnough) {
+  const TypeParam space;
+  for (const double apart : {1.0, 1.08}) {
+    const int n = 5001;
+    std::vector<double> values(n);
+    for (int i = 0; i < n; ++i) values[i] = (i + 1.0) / n;
+    values[n / 3] = apart;
+    const auto a = to_device<TypeParam>(diagonal_matrix(values));
+    const CsrOperator<double, TypeParam> product(a);
+    const auto m = multiple_of_identity<TypeParam>(1, n);
+    const auto lanczos_of = [&](int steps) {
+      return lanczos<double, TypeParam>(space, product, &m, {.steps = steps});
+    };
+    const LanczosResult ten = lanczos_of(10), twenty = lanczos_of(20);
+    const bool is_settled = ten.largest.bound <= 0.05 * ten.largest.value;
+    ASSERT_EQ(is_settled, apart == 1) << ten.largest.bound;
+    const double found = estimated_largest_eigenvalue<double, TypeParam>(space, product, m);
+    EXPECT_EQ(found, is_settled ? 1.1 * ten.largest.value : twenty.upper_bound);
+    EXPECT_GE(found, apart);
+  }
+}
+
+TYPED_TEST(AmgPiecesTest, EigenvaluesAreNotEstimatedWhereMIsNegative) {
+  const auto a = to_device<TypeParam>(problem("poisson2d:9"));
+  const auto m = multiple_of_identity<TypeParam>(-1, a.num_rows);
+  EXPECT_EQ(
+      (estimated_largest_eigenvalue<double, TypeParam>(TypeParam(), CsrOperator<double, TypeParam>(a), m)),
+      0);
 }
 
 TYPED_TEST(AmgPiecesTest, ProlongatorsAreSmoothedByStrongCouplings) {

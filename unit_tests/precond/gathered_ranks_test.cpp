@@ -170,7 +170,7 @@ TYPED_TEST(GatheredRanksTest, LargerMatricesAndOthersKeepToTheirRows) {
 TYPED_TEST(GatheredRanksTest, MoreRowsAreGatheredWhereLevelsCannotBeDistributed) {
   AmgOptions by_rank, classical;
   classical.coarsening = AmgCoarsening::classical;
-  EXPECT_EQ(by_rank.gathered_rows(true), 10000);
+  EXPECT_EQ(by_rank.gathered_rows(true), 3000);
   EXPECT_EQ(by_rank.gathered_rows(false), 100000);
   EXPECT_EQ(by_rank.gathered_rows(true, false), 300000);
   EXPECT_EQ(classical.gathered_rows(true), 300000);

@@ -91,7 +91,7 @@ struct AmgOptions {
   std::int64_t gathered_rows(bool is_host, bool redistributes = true) const {
     if (gather_rows >= 0) return gather_rows;
     if (!redistributes || !has_distributed_levels()) return 300000;
-    return is_host ? 10000 : 100000;
+    return is_host ? 3000 : 100000;
   }
 
   /// The precision of a level with nnz entries, on a host or on a device.
@@ -229,7 +229,7 @@ struct AmgOptions {
           "anew");
     visit("gather_rows", gather_rows, std::int64_t(-1), (std::int64_t(1) << 31) - 1,
           "on several ranks: number of a level's rows up to which every rank has all of them, and the levels "
-          "that follow; lower it where their setup by every rank takes longer; -1: 10000 on hosts, 100000 on "
+          "that follow; lower it where their setup by every rank takes longer; -1: 3000 on hosts, 100000 on "
           "devices, 300000 where levels cannot be distributed; 0: each rank has a hierarchy of its own rows");
   }
 };
@@ -263,12 +263,12 @@ struct AmgOptions {
 ///    smoother on A x = 0, see relaxed_candidates (after Brezina et al., SIAM Review 47 (2005)), for matrices
 ///    whose scale or unknowns do not suit constants.
 /// 4. P = (I - omega_P D^-1 A_F) Q, or P = Q. A_F is A without entries between nodes that are not strongly
-///    coupled, which are added to its diagonal. omega_P = 4/3 / lambda with a bound lambda of
-///    the eigenvalues of D^-1 A: the largest row sum, or where rows are not dominant what 20 Lanczos steps
-///    bound them by. Jacobi's damping and Chebyshev's lambda_max come from the same lambda, unless options
-///    are given. Each node keeps the blocks of its own aggregate and of the largest others, max_interpolation
-///    in all. The rest is added to its own one's, p_iJ + sum_K p_iK R_K R_J^-1, so that P R does not change
-///    where R_J is regular.
+///    coupled, which are added to its diagonal. omega_P = 4/3 / lambda with lambda for the
+///    largest eigenvalue of D^-1 A: the largest row sum, or where rows are not dominant 1.1 times the largest
+///    Ritz value of 10 Lanczos steps; the bound by 20 where that has not settled. Jacobi's damping and
+///    Chebyshev's lambda_max come from the same lambda, unless options are given. Each node keeps the blocks
+///    of its own aggregate and of the largest others, max_interpolation in all. The rest is added to its own
+///    one's, p_iJ + sum_K p_iK R_K R_J^-1, so that P R does not change where R_J is regular.
 /// 5. A_c = P^T (A P) by two sparse products, see spgemm. Patterns are found by nodes, so that those of A P
 ///    and A_c have whole blocks.
 ///

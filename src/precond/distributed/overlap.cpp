@@ -10,6 +10,7 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "core/instantiate.hpp"
@@ -52,8 +53,9 @@ struct OverlapRows {
   VectorView<const int, Space> fetched;      ///< where a row of another rank stands among those fetched
   VectorView<const std::size_t, Space> remote_ptrs;
   VectorView<const int, Space> remote_columns;  ///< that of each entry
-  std::int64_t num_entries;                     ///< of `own`
-  bool has_all;                                 ///< columns of `own`
+  VectorView<const Scalar, Space> remote_values;
+  std::int64_t num_entries;  ///< of `own`
+  bool has_all;              ///< columns of `own`
 
   KOKKOS_FUNCTION std::size_t begin(int source) const {
     return source >= 0 ? own.row_ptrs(source) : remote_ptrs(fetched(~source));
@@ -64,33 +66,32 @@ struct OverlapRows {
   KOKKOS_FUNCTION int column(int source, std::size_t k) const {  ///< negative: it is left out
     return source >= 0 ? own_columns(own.col_idxs(k)) : remote_columns(k);
   }
-  KOKKOS_FUNCTION std::int64_t origin(int source, std::size_t k) const {  ///< see GatherValues
-    return (source >= 0 ? 0 : num_entries) + static_cast<std::int64_t>(k);
-  }
-  /// Calls f(column, origin).
-  template <class F>
-  KOKKOS_FUNCTION void for_each(std::int64_t place, const F& f) const {
-    const int source = sources(place);
-    for (std::size_t k = begin(source); k < end(source); ++k) f(column(source, k), origin(source, k));
+  /// The entry's value, or its origin, see GatherValues.
+  template <class Payload>
+  KOKKOS_FUNCTION Payload payload(int source, std::size_t k) const {
+    if constexpr (std::is_same_v<Payload, Scalar>)
+      return source >= 0 ? own.values(k) : remote_values(k);
+    else
+      return (source >= 0 ? 0 : num_entries) + static_cast<std::int64_t>(k);
   }
   KOKKOS_FUNCTION std::size_t operator()(std::int64_t place) const {  ///< the row's length in S
     const int source = sources(place);
     if (source >= 0 && has_all) return own.row_ptrs(source + 1) - own.row_ptrs(source);
     std::size_t length = 0;
-    for_each(place, [&](int column, std::int64_t) { length += column >= 0; });
+    for (std::size_t k = begin(source); k < end(source); ++k) length += column(source, k) >= 0;
     return length;
   }
 };
 
-/// The entries of S and where they come from, see GatherValues: a vector of lanes for a row of which none are
-/// left out, one lane for others.
-template <class Scalar, class Space>
+/// The entries of S, and of each `Payload` what `rows` says: its value, or where it comes from, see
+/// GatherValues. A vector of lanes for a row of which none are left out, one lane for others.
+template <class Scalar, class Space, class Payload>
 struct FillOverlap {
   OverlapRows<Scalar, Space> rows;
   std::int64_t num_rows;
   VectorView<const std::size_t, Space> row_ptrs;
   VectorView<int, Space> col_idxs;
-  VectorView<std::int64_t, Space> origins;
+  VectorView<Payload, Space> payloads;
   KOKKOS_FUNCTION void operator()(const typename RowTeams<Space>::Member& team) const {
     RowTeams<Space>{num_rows}.for_each_row(team, [&](std::int64_t place) {
       const int source = rows.sources(place);
@@ -98,21 +99,33 @@ struct FillOverlap {
       if (row_ptrs(place + 1) - to == length) {
         Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, length), [&](std::size_t k) {
           col_idxs(to + k) = rows.column(source, begin + k);
-          origins(to + k) = rows.origin(source, begin + k);
+          payloads(to + k) = rows.template payload<Payload>(source, begin + k);
         });
         return;
       }
       Kokkos::single(Kokkos::PerThread(team), [&] {
         std::size_t at = to;
-        rows.for_each(place, [&](int column, std::int64_t entry) {
-          if (column < 0) return;
+        for (std::size_t k = begin; k < begin + length; ++k) {
+          const int column = rows.column(source, k);
+          if (column < 0) continue;
           col_idxs(at) = column;
-          origins(at++) = entry;
-        });
+          payloads(at++) = rows.template payload<Payload>(source, k);
+        }
       });
     });
   }
 };
+
+/// Fills the rows of S in the order of their columns.
+template <class Scalar, class Space, class Payload>
+void fill_overlap(const Space& space, const OverlapRows<Scalar, Space>& rows,
+                  const CsrMatrix<Payload, int, std::size_t, typename Space::memory_space>& to) {
+  if (to.num_rows > 0)
+    Kokkos::parallel_for(
+        "prekond::distributed::fill_overlap", RowTeams<Space>::policy(space, to.num_rows, to.nnz()),
+        FillOverlap<Scalar, Space, Payload>{rows, to.num_rows, to.row_ptrs, to.col_idxs, to.values});
+  sort_rows(space, to);
+}
 
 /// One after the other.
 template <class T, class Space>
@@ -252,25 +265,26 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> rows_at_places
       },
       Kokkos::Min<int>(least));
   const OverlapRows<Scalar, Space> rows{
-      sources, own, columns_of_own, rows_at, fetched.row_ptrs, columns_of_fetched, own.nnz(), least >= 0};
+      sources,        own,       columns_of_own, rows_at, fetched.row_ptrs, columns_of_fetched,
+      fetched.values, own.nnz(), least >= 0};
   const auto [row_ptrs, nnz] = scan_row_lengths(space, "prekond::distributed::overlap", num_rows, rows);
   const CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> result(
       num_rows, num_cols, row_ptrs,
       allocate<Vector<int, Space>>(space, "prekond::distributed::overlap::col_idxs", nnz),
       allocate<Vector<Scalar, Space>>(space, "prekond::distributed::overlap::values",
                                       nnz * fetched.entry_size));
-  const auto origins =
-      allocate<Vector<std::int64_t, Space>>(space, "prekond::distributed::overlap::origins", nnz);
-  if (num_rows > 0)
-    Kokkos::parallel_for(
-        "prekond::distributed::fill_overlap", RowTeams<Space>::policy(space, num_rows, nnz),
-        FillOverlap<Scalar, Space>{rows, num_rows, result.row_ptrs, result.col_idxs, origins});
-  sort_rows(space, CsrMatrix<std::int64_t, int, std::size_t, typename Space::memory_space>(
-                       num_rows, num_cols, row_ptrs, result.col_idxs, origins));
-  Kokkos::parallel_for("prekond::distributed::overlap::values",
-                       FlatPolicy<Space>(space, 0, result.values.extent(0)),
-                       GatherValues<Scalar, Space>{origins, own.values, fetched.values, own.nnz(),
-                                                   fetched.entry_size, result.values});
+  if (fetched.entry_size == 1) {
+    fill_overlap<Scalar, Space, Scalar>(space, rows, result);
+  } else {
+    const auto origins =
+        allocate<Vector<std::int64_t, Space>>(space, "prekond::distributed::overlap::origins", nnz);
+    fill_overlap<Scalar, Space, std::int64_t>(space, rows,
+                                              {num_rows, num_cols, row_ptrs, result.col_idxs, origins});
+    Kokkos::parallel_for("prekond::distributed::overlap::values",
+                         FlatPolicy<Space>(space, 0, result.values.extent(0)),
+                         GatherValues<Scalar, Space>{origins, own.values, fetched.values, own.nnz(),
+                                                     fetched.entry_size, result.values});
+  }
   space.fence("prekond::distributed::overlap");  // what was fetched goes away
   return result;
 }

@@ -4,7 +4,6 @@
 #include "precond/multigrid/hierarchy.hpp"
 
 #include <prekond/core/error.hpp>
-#include <prekond/krylov/lanczos.hpp>
 #include <prekond/precond/impl/registered_methods.hpp>
 #include <prekond/precond/polynomial.hpp>
 #include "matrix/borrowed.hpp"
@@ -344,11 +343,9 @@ void Hierarchy<Scalar, Space>::set_smoother(const Space& space, Level<Scalar, Sp
     level.omega = std::min(1.0, HierarchyTuning::damping / level.lambda);
     return;
   }
-  const LanczosResult found =
-      lanczos<Scalar, Space>(space, StoredOperator<Scalar, Space>(level.a), level.smoother.get(),
-                             {.steps = HierarchyTuning::lanczos_steps});
-  if (found.upper_bound > HierarchyTuning::damping && std::isfinite(found.upper_bound))
-    level.omega = HierarchyTuning::damping / found.upper_bound;
+  const double largest = estimated_largest_eigenvalue<Scalar, Space>(
+      space, StoredOperator<Scalar, Space>(level.a), *level.smoother);
+  if (largest > HierarchyTuning::damping) level.omega = HierarchyTuning::damping / largest;
 }
 
 template <class Scalar, class Space>

@@ -20,7 +20,6 @@
 namespace prekond::impl::amg {
 
 struct HierarchyTuning {
-  static constexpr int lanczos_steps = 20;
   static constexpr double damping = 1.6;
   static constexpr int candidate_sweeps = 15;
 };

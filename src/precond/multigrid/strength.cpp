@@ -46,7 +46,7 @@ struct NormsOfBlocks {
 
   KOKKOS_FUNCTION void operator()(std::int64_t block) const {
     const std::size_t begin = static_cast<std::size_t>(block) * places;
-    norms(block) = frobenius_norm(places, [&](int p) { return to_double(blocks.values(begin + p)); });
+    norms(block) = frobenius_norm(1, places, [&](int, int p) { return to_double(blocks.values(begin + p)); });
   }
 };
 
@@ -184,7 +184,8 @@ struct NormsOfRow {
     });
   }
   KOKKOS_FUNCTION double norm(std::size_t begin, std::size_t stride) const {
-    return frobenius_norm(d * d, [&](int p) { return to_double(a.values(begin + p / d * stride + p % d)); });
+    return frobenius_norm(d, d,
+                          [&](int row, int c) { return to_double(a.values(begin + row * stride + c)); });
   }
 };
 

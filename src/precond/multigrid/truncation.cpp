@@ -42,8 +42,8 @@ struct BlockNorms {
   }
   /// Finite, for any block but the own one.
   KOKKOS_FUNCTION double norm_of(std::int64_t first, int unknowns, std::size_t block, int vectors) const {
-    const double norm = frobenius_norm(unknowns * vectors, [&](int p) {
-      return double(w.values(w.row_ptrs(first + p / vectors) + block * vectors + p % vectors));
+    const double norm = frobenius_norm(unknowns, vectors, [&](int row, int c) {
+      return double(w.values(w.row_ptrs(first + row) + block * vectors + c));
     });
     return Kokkos::isfinite(norm) ? norm : 0;
   }
@@ -88,7 +88,7 @@ struct TruncateRows {
           rest);
       for (int b = 0; b < c; ++b) rest -= x[b] * double(r(first + b, c));
       const double pivot = r(first + c, c);
-      const double length = frobenius_norm(c + 1, [&](int b) { return double(r(first + b, c)); });
+      const double length = frobenius_norm(c + 1, 1, [&](int b, int) { return double(r(first + b, c)); });
       x[c] = Kokkos::abs(pivot) > least_pivot * length ? rest / pivot : 0;
     }
     Kokkos::single(Kokkos::PerThread(team), [&] {

@@ -6,7 +6,6 @@
 #include <prekond/distributed/impl/message_memory.hpp>
 #include <prekond/distributed/impl/part_of_columns.hpp>
 #include <prekond/distributed/impl/select_entries.hpp>
-#include <prekond/krylov/lanczos.hpp>
 #include <prekond/precond/impl/registered_methods.hpp>
 #include "precond/distributed/application.hpp"
 #include "precond/multigrid/node_patterns.hpp"
@@ -121,16 +120,14 @@ int find_unknowns_of_first_rank(const Space& space, const DistributedMatrix<Scal
     const auto size = static_cast<std::int64_t>(sample.extent(0));
     const auto sources = allocate<Vector<int, Space>>(space, "prekond::amg::sources", size);
     const distributed::FindNumber<Space> find{sample};
-    const auto places = columns;
-    const auto rest = others;
     Kokkos::parallel_for(
         "prekond::amg::own_sources", FlatPolicy<Space>(space, 0, a.num_rows()),
         KOKKOS_LAMBDA(std::int64_t i) {
-          if (places(i) >= 0) sources(places(i)) = static_cast<int>(i);
+          if (columns(i) >= 0) sources(columns(i)) = static_cast<int>(i);
         });
     Kokkos::parallel_for(
         "prekond::amg::other_sources", FlatPolicy<Space>(space, 0, fetched.num_rows),
-        KOKKOS_LAMBDA(std::int64_t k) { sources(find(rest(k))) = static_cast<int>(~k); });
+        KOKKOS_LAMBDA(std::int64_t k) { sources(find(others(k))) = static_cast<int>(~k); });
     found = find_unknowns_per_node<Space>(
         space, distributed::rows_at_places<Scalar, Space>(
                    space, sources, a.own_rows(), columns, own_then_others<Space>(space, fetched.num_rows, 0),
@@ -393,10 +390,9 @@ void LevelOverRanks<Scalar, Space>::set_smoother(const Space& space, const Distr
     m_omega = std::min(1.0, HierarchyTuning::damping / m_level.lambda);
     return;
   }
-  const LanczosResult found = lanczos<Scalar, Space>(space, a.product(), m_smoother.get(),
-                                                     {.steps = HierarchyTuning::lanczos_steps}, a.reducer());
-  if (found.upper_bound > HierarchyTuning::damping && std::isfinite(found.upper_bound))
-    m_omega = HierarchyTuning::damping / found.upper_bound;
+  const double largest =
+      estimated_largest_eigenvalue<Scalar, Space>(space, a.product(), *m_smoother, a.reducer());
+  if (largest > HierarchyTuning::damping) m_omega = HierarchyTuning::damping / largest;
 }
 
 template <class Scalar, class Space>
