@@ -179,7 +179,7 @@ def tables_over_ranks():
            "longest time of 30 applications of the preconditioner in ms, the load balance factor (equation 13: the longest time over the mean of "
            "the ranks), ms of GMRES, iterations. b = 1, on matrices of the same size and size of blocks, so that only the courses compare. The "
            "paper's GPUs are K20; its table 3 has figures of table 2 for 4 sweeps on 8 GPUs, and those of 5 sweeps do not continue its row: both "
-           "are left out. PETSc's row is of the paper's GMRES on GPUs with PETSc's ILU(0) on the host; ours of PETSc's baij alone, on as many "
+           "are left out. PETSc's row is of the paper's GMRES on GPUs with PETSc's ILU(0) on the host; ours of PETSc's baij and GMRES, on as many "
            "cores as ranks.")
     yield ""
     for paper, rows in PAPER_RANKS.items():
@@ -216,7 +216,7 @@ def rank_cell(found, key):
 
 
 def figures_10_and_11():
-    yield ("The product with the exchange behind the rank's own part and after it, and an iteration of GMRES(30) with 3 sweeps less an "
+    yield ("The product that overlaps the exchange with the rank's own part, and the one that exchanges first, and an iteration of GMRES(30) with 3 sweeps less an "
            "application of its preconditioner, where the paper has lines 3 to 21 of its Algorithm 1. The paper: the overlap gains most where the "
            "bandwidth is large; on 16 GPUs the efficiency is 33.3 % for G3_circuit, 35.8 % for thermal2 and over 50 % for the two others, "
            "compared with two.")
