@@ -257,8 +257,7 @@ double estimated_largest_eigenvalue(const Space& space, const Operator<Scalar, S
                                     const Reducer<Scalar, Space>& reducer) {
   LanczosResult found = lanczos<Scalar, Space>(space, a, &m, {.steps = LanczosTuning::few_steps}, reducer);
   const RitzValue& theta = found.largest;
-  if (theta.bound <= LanczosTuning::residual * theta.value && !std::isnan(found.condition))
-    return LanczosTuning::margin * theta.value;
+  if (theta.bound < LanczosTuning::residual * theta.value) return LanczosTuning::margin * theta.value;
   found = lanczos<Scalar, Space>(space, a, &m, {.steps = LanczosTuning::steps}, reducer);
   return found.upper_bound > 0 && std::isfinite(found.upper_bound) ? found.upper_bound : 0;
 }
