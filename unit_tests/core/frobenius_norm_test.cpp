@@ -9,7 +9,7 @@
 namespace prekond::testing {
 namespace {
 
-/// Of the 2 x 3 matrix with rows (2, 0, -4), (0, 5, 6), times 2^exponent.
+/// The norm of the 2 x 3 matrix with rows (2, 0, -4) and (0, 5, 6), times 2^exponent.
 double norm_of(int exponent) {
   const double values[2][3] = {{2, 0, -4}, {0, 5, 6}};
   return impl::frobenius_norm(2, 3, [&](int r, int c) { return std::ldexp(values[r][c], exponent); });
