@@ -252,12 +252,15 @@ on_ranks() {
 # rank_counts: 1, 2, 4, ... up to the number of GPUs, or RANK_COUNTS.
 rank_counts() {
   local count=1 all
-  [[ -z ${RANK_COUNTS:-} ]] || { printf '%s\n' $RANK_COUNTS && return 0; } # words
+  if [[ -n ${RANK_COUNTS:-} ]]; then
+    printf '%s\n' $RANK_COUNTS # words
+    return
+  fi
   all=$(nvidia-smi --list-gpus 2>/dev/null | wc -l)
   for (( ; count == 1 || count <= all; count *= 2)); do echo $count; done
 }
 
-# measure_ranks NAME RANKS ARGUMENT...: perf_distributed with PETSc, its results in OUT/NAME.json.
+# measure_ranks NAME RANKS ARGUMENT...: perf_distributed, with PETSc where both engines are there; its results in OUT/NAME.json.
 measure_ranks() {
   local name=$1 count=$2 measuring
   wanted "$name" || return 0
@@ -361,7 +364,7 @@ part_ranks_blocks() {
     for count in $(rank_counts); do
       PETSC_OPTIONS="-mat_type baij -mat_block_size $b" measure_ranks "blocks_${name}_np$count" "$count" "--matrix=$matrix" "--precond=$methods" \
         --solver=gmres:restart=30 "--rtol=$rtol" --rhs=ones '--benchmark_filter=(_block_ilu0|/exchange/|/product)'
-      [[ $matrix == circuit* ]] || ksp "blocks_${name}_${count}_cores" "$count" "$matrix" -mat_type baij -solver gmres -rtol $rtol -rhs ones -repeat 1 -methods bjacobi+ilu
+      [[ $matrix == circuit* ]] || ksp "blocks_${name}_${count}_cores" "$count" "$matrix" -mat_type baij -solver gmres -rtol $rtol -rhs ones -repeat 3 -methods bjacobi+ilu
     done
   done
 }

@@ -540,7 +540,7 @@ def table_5():
                 "On the H200 each is a single run, whose setup includes the loading of kernels (Table 3 has medians). cuDSS's T_t includes its ordering on the host, which "
                 "compiled other programs; of circuit:1259 it was not over after 60 s. Jacobi needs 2.1 to 22 times the iterations, in the "
                 "paper 3.9 to more than 47 times, and on an H200 it takes less time than the adaptive FSAI in its published settings on ten of the 25. "
-                "On the host times are medians of three on two threads: Jacobi takes less time on 12 of the 14, and CHOLMOD on 8 of the 13 that it factored. "
+                "On the host times are medians of three on two threads, but for CHOLMOD of elasticity3d:36, a single run: Jacobi takes less time on 12 of the 14, and CHOLMOD on 8 of the 13 that it factored. "
                 "CHOLMOD calls the BLAS of the host, which here is the reference one of Netlib; a tuned one would be faster.",
                 repeat("5"))
 

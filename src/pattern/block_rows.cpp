@@ -45,13 +45,13 @@ struct FillRows {
           const int end = Kokkos::min(length, e + block_cols);
           for (int col = blocks.col_idxs(from) * block_cols; e < end; ++e) col_idxs(to + e) = col++;
         }
-        return;
+      } else {
+        Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, length), [&](int e) {
+          const int block = e / block_cols;
+          col_idxs(to + static_cast<std::size_t>(e)) =
+              blocks.col_idxs(from + static_cast<std::size_t>(block)) * block_cols + (e - block * block_cols);
+        });
       }
-      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, length), [&](int e) {
-        const int block = e / block_cols;
-        col_idxs(to + static_cast<std::size_t>(e)) =
-            blocks.col_idxs(from + static_cast<std::size_t>(block)) * block_cols + (e - block * block_cols);
-      });
     });
   }
 };

@@ -257,8 +257,8 @@ Jacobi<double, Space> multiple_of_identity(double factor, std::int64_t n) {
   return m;
 }
 
-// Ten Lanczos steps where the largest Ritz value has settled by then, twenty where it has not: an eigenvalue
-// apart from 5000 others, which is a 70th of the first vector.
+// Ten Lanczos steps are enough where the largest Ritz value has settled by then. It has not where one
+// eigenvalue is apart from 5000 others.
 TYPED_TEST(AmgPiecesTest, EigenvaluesAreEstimatedByTenStepsWhereTheseAreEnough) {
   const TypeParam space;
   for (const double apart : {1.0, 1.08}) {
@@ -276,7 +276,7 @@ TYPED_TEST(AmgPiecesTest, EigenvaluesAreEstimatedByTenStepsWhereTheseAreEnough) 
     const bool is_settled = ten.largest.bound < 0.05 * ten.largest.value;
     ASSERT_EQ(is_settled, apart == 1) << ten.largest.bound;
     const double found = estimated_largest_eigenvalue<double, TypeParam>(space, product, m);
-    EXPECT_EQ(found, is_settled ? 1.1 * ten.largest.value : twenty.upper_bound);
+    EXPECT_EQ(found, is_settled ? 1.15 * ten.largest.value : twenty.upper_bound);
     EXPECT_GE(found, apart);
   }
 }

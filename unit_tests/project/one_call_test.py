@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: Prekond contributors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A program of one call compiles with Prekond's headers alone, and so in a second: no header of Kokkos is on its path. Its misuse is
-answered by at most one screen.
+"""A program of one call includes no header of Kokkos, which would take seconds to compile. Its misuse is answered by at most one screen.
 
     one_call_test.py SOURCE BUILD COMPILER
 
 SOURCE and BUILD: the folders of the sources and of the build, whose `include` folders have the headers."""
+import os
 import subprocess
 import sys
 import tempfile
@@ -20,6 +20,11 @@ int main() {
   %s
 }
 """
+USES = {
+    "one call": "prekond::solve({row_ptrs, col_idxs, values}, b, x);",
+    "one call with options": "prekond::LinearSolverOptions o; o.stopping.rtol = 1e-8; prekond::solve({row_ptrs, col_idxs, values}, b, x, o);",
+    "a solver": "prekond::HostSolver s; s.set_matrix({row_ptrs, col_idxs, values}); s.solve(b, x);",
+}
 MISUSES = {
     "b in single precision": "std::vector<float> f = {1}; prekond::solve({row_ptrs, col_idxs, values}, f, x);",
     "a constant x": "const std::vector<double> y = {0}; prekond::solve({row_ptrs, col_idxs, values}, b, y);",
@@ -34,9 +39,9 @@ MISUSES = {
 
 
 def main(source, build, compiler):
-    def compiled(path):
-        return subprocess.run([compiler, "-std=c++20", "-fsyntax-only", f"-I{source}/include", f"-I{build}/include", str(path)],
-                              capture_output=True, text=True)
+    def compiled(path, *flags):
+        return subprocess.run([compiler, "-std=c++20", *(flags or ["-fsyntax-only"]), f"-I{source}/include", f"-I{build}/include", str(path)],
+                              capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"})
 
     faults = []
     with tempfile.TemporaryDirectory() as folder:
@@ -45,8 +50,11 @@ def main(source, build, compiler):
             path.write_text(PROGRAM % text, encoding="utf-8")
             return compiled(path)
 
-        for what, done in (("examples/one_call.cpp", compiled(Path(source) / "examples" / "one_call.cpp")),
-                           ("the program", of_text("prekond::solve({row_ptrs, col_idxs, values}, b, x);"))):
+        included = compiled(Path(source) / "examples" / "one_call.cpp", "-M")
+        if included.returncode != 0 or "prekond.hpp" not in included.stdout or "Kokkos" in included.stdout:
+            faults.append(f"the headers of examples/one_call.cpp:\n{included.stdout}{included.stderr}")
+        for what, text in USES.items():
+            done = of_text(text)
             if done.returncode != 0:
                 faults.append(f"{what} does not compile:\n{done.stderr}")
         for what, text in MISUSES.items():

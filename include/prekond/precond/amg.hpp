@@ -264,11 +264,11 @@ struct AmgOptions {
 ///    whose scale or unknowns do not suit constants.
 /// 4. P = (I - omega_P D^-1 A_F) Q, or P = Q. A_F is A without entries between nodes that are not strongly
 ///    coupled, which are added to its diagonal. omega_P = 4/3 / lambda with lambda for the
-///    largest eigenvalue of D^-1 A: the largest row sum, or where rows are not dominant 1.1 times the largest
-///    Ritz value of 10 Lanczos steps; the bound by 20 where that has not settled. Jacobi's damping and
-///    Chebyshev's lambda_max come from the same lambda, unless options are given. Each node keeps the blocks
-///    of its own aggregate and of the largest others, max_interpolation in all. The rest is added to its own
-///    one's, p_iJ + sum_K p_iK R_K R_J^-1, so that P R does not change where R_J is regular.
+///    largest eigenvalue of D^-1 A: the largest row sum, or where rows are not dominant 1.15 times the
+///    largest Ritz value of 10 Lanczos steps; the bound by 20 where that has not settled. Jacobi's damping
+///    and Chebyshev's lambda_max come from the same lambda, unless options are given. Each node keeps the
+///    blocks of its own aggregate and of the largest others, max_interpolation in all. The rest is added to
+///    its own one's, p_iJ + sum_K p_iK R_K R_J^-1, so that P R does not change where R_J is regular.
 /// 5. A_c = P^T (A P) by two sparse products, see spgemm. Patterns are found by nodes, so that those of A P
 ///    and A_c have whole blocks.
 ///

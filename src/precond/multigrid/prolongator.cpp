@@ -18,11 +18,12 @@
 namespace prekond::impl::amg {
 namespace {
 
-/// A Ritz value is taken after a few steps where its residual is small, and with a margin: a Chebyshev
-/// polynomial of degree 2 with eigenvalue_ratio 7 is positive up to 1.14 times its bound.
+/// A Ritz value is taken after a few steps where its residual is small. An eigenvalue apart from the others
+/// may be hidden then; the margin allows for it, and a Chebyshev polynomial of degree 2 with eigenvalue_ratio
+/// 7 is positive up to 1.14 times what it takes for the largest eigenvalue.
 struct LanczosTuning {
   static constexpr int few_steps = 10, steps = 20;
-  static constexpr double residual = 0.05, margin = 1.1;
+  static constexpr double residual = 0.05, margin = 1.15;
 };
 
 template <class Scalar, class Space>
@@ -257,7 +258,8 @@ double estimated_largest_eigenvalue(const Space& space, const Operator<Scalar, S
                                     const Reducer<Scalar, Space>& reducer) {
   LanczosResult found = lanczos<Scalar, Space>(space, a, &m, {.steps = LanczosTuning::few_steps}, reducer);
   const RitzValue& theta = found.largest;
-  if (theta.bound < LanczosTuning::residual * theta.value) return LanczosTuning::margin * theta.value;
+  if (theta.bound < LanczosTuning::residual * theta.value)
+    return std::min(LanczosTuning::margin * theta.value, found.upper_bound);
   found = lanczos<Scalar, Space>(space, a, &m, {.steps = LanczosTuning::steps}, reducer);
   return found.upper_bound > 0 && std::isfinite(found.upper_bound) ? found.upper_bound : 0;
 }

@@ -39,19 +39,20 @@ struct RowSums {
 template <class Scalar, class Space>
 RowSums row_sums(const Space& space, const CsrView<Scalar, Space>& f);
 
-/// The largest eigenvalue of M^-1 A, or a little more: 1.1 times the largest Ritz value of ten Lanczos steps,
-/// and where its residual is large the upper bound of twenty. 0 where Lanczos's method fails. Cost: ten
+/// An estimate of the largest eigenvalue of M^-1 A: 1.15 times the largest Ritz value of ten Lanczos steps,
+/// and where its residual is large the upper bound of twenty. It falls short where a larger eigenvalue is so
+/// far from the first vector that the steps do not see it. \returns 0 where Lanczos's method fails. Cost: ten
 /// products and applications, or thirty. Fences. Collective for products and sums over ranks.
 template <class Scalar, class Space>
 double estimated_largest_eigenvalue(const Space& space, const Operator<Scalar, Space>& a,
                                     const Preconditioner<Scalar, Space>& m,
                                     const Reducer<Scalar, Space>& reducer = {});
 
-/// The largest eigenvalue of D^-1 F, D = diag(F), or a little more: the largest sum of a row, which is a
-/// bound, and where rows are not diagonally dominant the estimate by Lanczos's method, if that is smaller,
-/// with `products`, which has F in any format or precision. Where rows are unusable the sum is no bound, and
-/// the estimate is taken if there is one. Cost: none, or that of the estimate. Fences. Collective for
-/// products and sums over ranks, with the sums of all rows; of F, the rank's rows, only the diagonal is read.
+/// An estimate of the largest eigenvalue of D^-1 F, D = diag(F): the largest sum of a row, which is a bound,
+/// and where rows are not diagonally dominant the one by Lanczos's method, if that is smaller, with
+/// `products`, which has F in any format or precision. Where rows are unusable the sum is no bound, and the
+/// estimate is taken if there is one. Cost: none, or that of the estimate. Fences. Collective for products
+/// and sums over ranks, with the sums of all rows; of F, the rank's rows, only the diagonal is read.
 template <class Scalar, class Space>
 double largest_scaled_eigenvalue(const Space& space, const CsrView<Scalar, Space>& f,
                                  const Operator<Scalar, Space>& products, const RowSums& sums,
