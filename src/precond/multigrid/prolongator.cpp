@@ -256,12 +256,15 @@ template <class Scalar, class Space>
 double estimated_largest_eigenvalue(const Space& space, const Operator<Scalar, Space>& a,
                                     const Preconditioner<Scalar, Space>& m,
                                     const Reducer<Scalar, Space>& reducer) {
-  LanczosResult found = lanczos<Scalar, Space>(space, a, &m, {.steps = LanczosTuning::few_steps}, reducer);
-  const RitzValue& theta = found.largest;
+  const auto after = [&](int steps) {
+    return lanczos<Scalar, Space>(space, a, &m, {.steps = steps}, reducer);
+  };
+  const LanczosResult few = after(LanczosTuning::few_steps);
+  const RitzValue& theta = few.largest;
   if (theta.bound < LanczosTuning::residual * theta.value)
-    return std::min(LanczosTuning::margin * theta.value, found.upper_bound);
-  found = lanczos<Scalar, Space>(space, a, &m, {.steps = LanczosTuning::steps}, reducer);
-  return found.upper_bound > 0 && std::isfinite(found.upper_bound) ? found.upper_bound : 0;
+    return std::min(LanczosTuning::margin * theta.value, few.upper_bound);
+  const double bound = after(LanczosTuning::steps).upper_bound;
+  return bound > 0 && std::isfinite(bound) ? bound : 0;
 }
 
 template <class Scalar, class Space>
