@@ -6,6 +6,7 @@
 #include "named_method.hpp"
 #include "region_times.hpp"
 
+#include <prekond/core/devices.hpp>
 #include <prekond/distributed/impl/part_of_columns.hpp>
 #include <prekond/distributed/impl/remote_part.hpp>
 #include <prekond/distributed/split_operator.hpp>
@@ -28,7 +29,8 @@
 ///
 ///   mpirun -np P perf_distributed --matrix=elasticity3d:30 [--scaling=strong|weak]
 ///       [--precond=METHOD[,METHOD...]] [--solver=cg] [--rtol=1e-6] [--rhs=a_ones|ones]
-///       [--transport=auto|mpi|nccl] [--repetitions=9] [--kernels=1] [--benchmark_out=FILE.json]
+///       [--transport=auto|mpi|nccl] [--repetitions=9] [--kernels=1] [--keep_memory=true]
+///       [--benchmark_out=FILE.json]
 ///
 /// --kernels=1 prints the kernels of rank 0's setups and applications first, each with fences around it. A
 /// matrix is MATRIX[@B], see rows_of_rank; a method or solver is NAME[:KEY=VALUE...]. elasticity3d gets its
@@ -350,6 +352,7 @@ int run(int argc, char** argv) {
   const double rtol = std::stod(perf::take_flag(argc, argv, "rtol", "1e-6"));
   const bool shows_kernels = perf::take_flag(argc, argv, "kernels", "0") == "1";
   mpi::set_transport(perf::take_flag(argc, argv, "transport", "auto"));
+  if (perf::take_flag(argc, argv, "keep_memory", "true") == "true") keep_freed_memory();
   const int repetitions = std::stoi(perf::take_flag(argc, argv, "repetitions", "9"));
   if (scaling != "strong" && scaling != "weak")
     throw InputError("--scaling is strong or weak, not " + scaling);

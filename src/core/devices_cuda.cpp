@@ -4,7 +4,10 @@
 // CUDA's devices. This file is compiled where Kokkos has that backend.
 #include <prekond/core/devices.hpp>
 #include <prekond/core/error.hpp>
+#include <prekond/core/impl/setup_memory.hpp>
 
+#include <map>
+#include <mutex>
 #include <stdexcept>
 
 namespace prekond {
@@ -147,5 +150,41 @@ Devices::~Devices() = default;
 void keep_freed_memory(std::uint64_t bytes) {
   keep_freed(pool_of(Kokkos::Cuda().cuda_device()), bytes);
 }
+
+namespace impl {
+namespace {
+
+/// The setups of a device that are under way.
+struct Setups {
+  int count = 0;
+  std::uint64_t kept_before = 0;
+};
+std::mutex of_setups;
+std::map<int, Setups> setups_of_device;
+
+}  // namespace
+
+void SetupMemory::begin() {
+  const cudaMemPool_t pool = m_device < 0 ? nullptr : pool_of(m_device);
+  if (pool == nullptr) m_device = -1;
+  if (m_device < 0) return;
+  const std::scoped_lock lock(of_setups);
+  Setups& setups = setups_of_device[m_device];
+  if (setups.count == 0) {
+    setups.kept_before = kept_bytes(pool);
+    keep_freed(pool, ~std::uint64_t(0));
+  }
+  ++setups.count;
+}
+
+SetupMemory::~SetupMemory() {
+  if (m_device < 0) return;
+  const std::scoped_lock lock(of_setups);
+  Setups& setups = setups_of_device[m_device];
+  if (--setups.count > 0) return;
+  cudaMemPoolSetAttribute(pool_of(m_device), cudaMemPoolAttrReleaseThreshold, &setups.kept_before);
+}
+
+}  // namespace impl
 
 }  // namespace prekond

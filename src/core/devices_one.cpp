@@ -4,6 +4,7 @@
 // The devices of a backend that has no instances on further ones.
 #include <prekond/core/devices.hpp>
 #include <prekond/core/error.hpp>
+#include <prekond/core/impl/setup_memory.hpp>
 
 namespace prekond {
 
@@ -23,5 +24,8 @@ Devices::Devices(int count) : m_names(1) {
 Devices::~Devices() = default;
 
 void keep_freed_memory(std::uint64_t) {}
+
+void impl::SetupMemory::begin() {}
+impl::SetupMemory::~SetupMemory() = default;
 
 }  // namespace prekond

@@ -177,11 +177,15 @@ TEST(SharingRule, LittleWorkIsForOneDevice) {
 
 // ------------------------------------------------------------------------------------------ rows
 
-TYPED_TEST(DevicesTest, RangesHaveEqualWork) {
+TYPED_TEST(DevicesTest, RangesHaveWorkByTheirSpeeds) {
   const TypeParam space;
-  const auto range = [&](const HostMatrix<double>& a, int count, int block_rows) {
+  const auto by_speed = [&](const HostMatrix<double>& a, const std::vector<std::int64_t>& speeds,
+                            int block_rows) {
     const auto device = to_device<TypeParam>(a);
-    return impl::devices::ranges_of_equal_work<TypeParam>(space, device, count, block_rows);
+    return impl::devices::ranges_of_work<TypeParam>(space, device, speeds, block_rows);
+  };
+  const auto range = [&](const HostMatrix<double>& a, std::size_t count, int block_rows) {
+    return by_speed(a, std::vector<std::int64_t>(count, 261360), block_rows);
   };
   EXPECT_THAT(range(diagonal_matrix(std::vector<double>(12, 1.0)), 3, 1),
               ElementsAre(RowRange{0, 4}, RowRange{4, 8}, RowRange{8, 12}));
@@ -200,6 +204,10 @@ TYPED_TEST(DevicesTest, RangesHaveEqualWork) {
   wide.values.resize(wide.row_ptrs.back());
   EXPECT_THAT(range(wide, 3, 1), ElementsAre(RowRange{0, 0}, RowRange{0, 1}, RowRange{1, 4}));
   EXPECT_THAT(range(HostMatrix<double>(), 2, 1), ElementsAre(RowRange{0, 0}, RowRange{0, 0}));
+  const HostMatrix<double> diagonal = diagonal_matrix(std::vector<double>(24, 1.0));
+  EXPECT_THAT(by_speed(diagonal, {1, 2, 5}, 1), ElementsAre(RowRange{0, 3}, RowRange{3, 9}, RowRange{9, 24}));
+  EXPECT_THAT(by_speed(diagonal, {3000000000, 1000000000}, 4), ElementsAre(RowRange{0, 20}, RowRange{20, 24}));
+  EXPECT_THAT(by_speed(sparse(dense), {16, 9}, 1), ElementsAre(RowRange{0, 4}, RowRange{4, 9}));
 }
 
 TYPED_TEST(DevicesTest, RangesThatAreReadFollowTheBandwidth) {

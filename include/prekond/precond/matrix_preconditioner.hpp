@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <prekond/core/impl/setup_memory.hpp>
 #include <prekond/core/impl/threads.hpp>
 #include <prekond/core/preconditioner.hpp>
 #include <prekond/core/properties.hpp>
@@ -168,6 +169,7 @@ void MatrixPreconditioner<Scalar, Space, Ordinal, Offset>::symbolic(const Space&
                                                                     const matrix_source& source) {
   check_threads(space);
   impl::check_part(source.num_rows(), source.num_cols(), this->name());
+  const impl::SetupMemory memory(space);
   Report report;
   report.symbolic_seconds = run_symbolic(space, source);
   m_report = std::move(report);
@@ -182,6 +184,7 @@ void MatrixPreconditioner<Scalar, Space, Ordinal, Offset>::numeric(const Space& 
   impl::check_part(source.num_rows(), source.num_cols(), this->name());
   const bool is_first = m_state == State::nothing;
   if (!is_first) impl::check_same_rows(source.num_rows(), m_num_rows, this->name());
+  const impl::SetupMemory memory(space);
   const double symbolic_seconds = is_first ? run_symbolic(space, source) : m_report.symbolic_seconds;
   Report report;
   const Kokkos::Timer timer;

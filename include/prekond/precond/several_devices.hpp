@@ -20,8 +20,9 @@ enum class Sharing {
 /// A method whose setup is shared by several devices of one host. It is applied on the first one, as the
 /// method of one device is.
 ///
-/// The rows of the inverse (of a right SPAI the columns) are split into consecutive ranges of about the same
-/// work, one a device: that of a row with m entries in A is taken to be 1 + m. A device is sent A[R, R] for a
+/// The rows of the inverse (of a right SPAI the columns) are split into consecutive ranges, one a device: the
+/// work of a row with m entries in A is taken to be 1 + m, and the speed of a device to be the number of its
+/// multiprocessors times their clock. A device is sent A[R, R] for a
 /// range R of rows that its own depend on (`reach()`), and runs the method on it for its own rows, without
 /// messages. Its findings are copied to the first device, which transposes the whole factor and stores it as
 /// the method's options say. On the host G, G_L and G_U, or M have the bits of one device's; on a GPU they

@@ -237,6 +237,7 @@ void DistributedPreconditioner<Scalar, Space>::run_symbolic(const Space& space, 
 
 template <class Scalar, class Space>
 void DistributedPreconditioner<Scalar, Space>::symbolic(const Space& space, const Distributed& a) {
+  const impl::SetupMemory memory(space);
   run_symbolic(space, a);
   m_is_kept = std::exchange(m_is_fetched, false);  // the values may change until numeric
   m_report = m_method->report();
@@ -308,6 +309,7 @@ void DistributedPreconditioner<Scalar, Space>::run_numeric(const Space& space, c
 
 template <class Scalar, class Space>
 void DistributedPreconditioner<Scalar, Space>::numeric(const Space& space, const Distributed& a) {
+  const impl::SetupMemory memory(space);
   double symbolic_seconds = m_report.symbolic_seconds;
   if (!m_is_symbolic) {
     const Kokkos::Timer timer;

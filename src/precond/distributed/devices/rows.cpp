@@ -2,7 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "precond/distributed/devices/rows.hpp"
 
+#include <prekond/distributed/impl/message_memory.hpp>
+
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "core/instantiate.hpp"
@@ -18,9 +21,10 @@ template <class T>
 using HostView =
     Kokkos::View<T*, Kokkos::LayoutLeft, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 
-/// ends(k): where the k-th range ends, as near as can be to its part of the work.
+/// ends(k): where the k-th range ends, as near as can be to its part of the work; the first k + 1 have
+/// ends(k) of `speed` together, on entry.
 template <class Space>
-void end_ranges(const Space& space, const CsrGraphView<Space>& a, std::int64_t block_rows,
+void end_ranges(const Space& space, const CsrGraphView<Space>& a, std::int64_t block_rows, std::int64_t speed,
                 const Vector<std::int64_t, Space>& ends) {
   const std::int64_t n = a.num_rows, count = static_cast<std::int64_t>(ends.extent(0));
   Kokkos::parallel_for(
@@ -28,8 +32,8 @@ void end_ranges(const Space& space, const CsrGraphView<Space>& a, std::int64_t b
         const auto work = [&](std::int64_t rows) {  // of the first ones
           return rows + static_cast<std::int64_t>(a.row_ptrs(rows));
         };
-        // work(n) (k + 1) / count without a product that overflows.
-        const std::int64_t target = work(n) / count * (k + 1) + work(n) % count * (k + 1) / count;
+        // work(n) ends(k) / speed without a product that overflows.
+        const std::int64_t target = work(n) / speed * ends(k) + work(n) % speed * ends(k) / speed;
         std::int64_t rows = 0, most = n;  // the least with at least this work
         while (rows < most) {
           const std::int64_t middle = rows + (most - rows) / 2;
@@ -99,13 +103,14 @@ void add(const Space& space, T term, const VectorView<T, Space>& vector) {
 }  // namespace
 
 template <class Space>
-std::vector<RowRange> ranges_of_equal_work(const Space& space, const CsrGraphView<Space>& a, int count,
-                                           int block_rows) {
-  std::vector<RowRange> ranges(static_cast<std::size_t>(count));
+std::vector<RowRange> ranges_of_work(const Space& space, const CsrGraphView<Space>& a,
+                                     const std::vector<std::int64_t>& speeds, int block_rows) {
+  std::vector<RowRange> ranges(speeds.size());
   if (a.num_rows == 0) return ranges;
-  const auto ends = allocate<Vector<std::int64_t, Space>>(space, "prekond::devices::ends", count);
-  end_ranges<Space>(space, a, block_rows, ends);
-  std::vector<std::int64_t> host(ranges.size());
+  std::vector<std::int64_t> host(speeds.size());
+  std::partial_sum(speeds.begin(), speeds.end(), host.begin());
+  const auto ends = copied_to(space, host, "prekond::devices::ends");
+  end_ranges<Space>(space, a, block_rows, host.back(), ends);
   Kokkos::deep_copy(space, HostView<std::int64_t>(host.data(), host.size()), ends);
   space.fence("prekond::devices::ranges");
   for (std::size_t k = 0; k < ranges.size(); ++k) ranges[k] = {k > 0 ? host[k - 1] : 0, host[k]};
@@ -214,7 +219,8 @@ Vector<unsigned char, Space> marks_of(const Space& space, RowRange read, RowRang
 PREKOND_INSTANTIATE(PREKOND_ROWS_OF_DEVICES)
 PREKOND_INSTANTIATE_COMPLEX(PREKOND_ROWS_OF_DEVICES)
 #define PREKOND_RANGES_OF_DEVICES(Space)                                                                   \
-  template std::vector<RowRange> ranges_of_equal_work(const Space&, const CsrGraphView<Space>&, int, int); \
+  template std::vector<RowRange> ranges_of_work(const Space&, const CsrGraphView<Space>&,                  \
+                                                const std::vector<std::int64_t>&, int);                    \
   template std::vector<RowRange> ranges_read(const Space&, const CsrGraphView<Space>&,                     \
                                              const std::vector<RowRange>&, const RowReach&);               \
   template Vector<unsigned char, Space> marks_of(const Space&, RowRange, RowRange);

@@ -81,6 +81,23 @@ void check_method(const MatrixPreconditioner<Scalar, Space>& method) {
                    all + "without block_size=0 and relaxation_steps, or one device");
 }
 
+/// Multiprocessors times their clock in MHz: setups of rows are bound by instructions. On hosts 1.
+template <class Space>
+std::int64_t speed_of([[maybe_unused]] const Space& space) {
+#ifdef KOKKOS_ENABLE_CUDA
+  if constexpr (std::is_same_v<Space, Kokkos::Cuda>) {
+    const auto attribute = [&](cudaDeviceAttr which) {
+      int value = 0;
+      const bool known = cudaDeviceGetAttribute(&value, which, space.cuda_device()) == cudaSuccess;
+      return known ? std::int64_t(value) : std::int64_t(0);
+    };
+    return std::max<std::int64_t>(
+        1, attribute(cudaDevAttrMultiProcessorCount) * (attribute(cudaDevAttrClockRate) / 1000));
+  }
+#endif
+  return 1;
+}
+
 /// Threads with one instance would read each other's results. \throws InputError
 template <class Space>
 void check_instances(const std::vector<Space>& spaces) {
@@ -153,7 +170,9 @@ template <class Scalar, class Space>
 auto SeveralDevices<Scalar, Space>::planned(const Space& space, const CsrView<Scalar, Space>& a) const
     -> std::vector<Device> {
   const RowReach reach = m_prototype->reach();
-  const auto ranges = ranges_of_equal_work<Space>(space, a, num_devices(), reach.block_rows);
+  std::vector<std::int64_t> speeds = {speed_of(space)};
+  for (const Space& other : m_others) speeds.push_back(speed_of(other));
+  const auto ranges = ranges_of_work<Space>(space, a, speeds, reach.block_rows);
   const auto read = ranges_read<Space>(space, a, ranges, reach);
   std::vector<Device> devices(ranges.size());
   for (std::size_t k = 0; k < ranges.size(); ++k) {
