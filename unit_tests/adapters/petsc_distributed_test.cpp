@@ -200,6 +200,30 @@ TEST(PetscDistributed, RowsComeInTheOrderInWhichTheyAreAskedFor) {
   expect_import<PetscSpace>(*a.make_import(PetscSpace(), to_device<PetscSpace>(others)), parts.own(), others);
 }
 
+TEST(PetscDistributed, PlansAreKeptWhereAllRanksAskForTheSameRows) {
+  const HostMatrix<double> whole = irregular_matrix(41);
+  const NamedParts parts = equal_parts(41);
+  const OwnedMat matrix = assemble(whole, parts);
+  const DistributedAijMatrix a(PetscSpace(), matrix.get());
+  // Choice k: other ranks' rows i with i % (k + 2) > 0. Choices repeat on all ranks, on the first one only,
+  // and after more others than are kept.
+  const auto choice = [&](int k) {
+    std::vector<std::int64_t> rows;
+    for (std::int64_t i = 40; i >= 0; --i)
+      if ((i < parts.first() || i >= parts.first() + parts.mine()) && i % (k + 2) > 0) rows.push_back(i);
+    return rows;
+  };
+  const int of_first[] = {0, 0, 1, 0, 2, 3, 4, 5, 0, 1, 5, 4},
+            of_others[] = {0, 0, 2, 1, 2, 3, 4, 5, 0, 1, 5, 1};
+  for (std::size_t k = 0; k < std::size(of_first); ++k) {
+    SCOPED_TRACE(k);
+    const auto rows = choice(my_rank() == 0 ? of_first[k] : of_others[k]);
+    const auto import = a.make_import(PetscSpace(), to_device<PetscSpace>(rows));
+    expect_import<PetscSpace>(*import, parts.own(), rows);
+    expect_remote_rows<PetscSpace>(a, whole, rows);
+  }
+}
+
 /// Every rank has two rows, whose own columns are stored the last first.
 TEST(PetscDistributed, RowsThatAreNotSorted) {
   const int size = num_ranks(), first = 2 * my_rank();

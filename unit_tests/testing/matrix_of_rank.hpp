@@ -157,7 +157,7 @@ std::unique_ptr<BufferedImport<Scalar, Space>> import_of_rank(const Rank& rank, 
                                                               bool in_stream_order) {
   const RowPlan plan = plan_of_rank(rank, parts, remote);
   return std::make_unique<BufferedImport<Scalar, Space>>(
-      Space(), static_cast<std::int64_t>(parts[rank.rank].size()), plan.sent_rows, plan.received_places,
+      Space(), static_cast<std::int64_t>(parts[rank.rank].size()), plan.lists(Space()),
       messages_of_rank<Scalar, Space>(rank, plan.neighbours, in_stream_order));
 }
 
@@ -255,8 +255,9 @@ class MatrixOfRank : public DistributedMatrix<Scalar, Space> {
 
   std::unique_ptr<const RowExchange<Scalar, Space>> make_row_exchange(
       const Space& space, VectorView<const std::int64_t, Space> global) const override {
+    const RowPlan plan = impl::plan_of_rank(m_rank, m_parts, checked(space, global));
     return planned_row_exchange<Scalar, Space>(
-        impl::plan_of_rank(m_rank, m_parts, checked(space, global)),
+        plan.neighbours, plan.lists(space),
         [rank = m_rank, in_stream_order = m_in_stream_order]<class T>(T, const Neighbours& neighbours) {
           return impl::messages_of_rank<T, Space>(rank, neighbours, in_stream_order);
         });
@@ -269,7 +270,8 @@ class MatrixOfRank : public DistributedMatrix<Scalar, Space> {
     for (auto& part : parts) part = blocks_of(part);
     const CsrView<Scalar, Space> rows(m_blocks.num_block_rows, m_blocks.num_block_cols, m_blocks.row_ptrs,
                                       m_blocks.col_idxs, m_blocks.values);
-    return planned_row_exchange<Scalar, Space>(impl::plan_of_rank(m_rank, parts, to_vector(global)),
+    const RowPlan plan = impl::plan_of_rank(m_rank, parts, to_vector(global));
+    return planned_row_exchange<Scalar, Space>(plan.neighbours, plan.lists(space),
                                                [&]<class T>(T, const Neighbours& neighbours) {
                                                  return impl::messages_of_rank<T, Space>(m_rank, neighbours,
                                                                                          m_in_stream_order);

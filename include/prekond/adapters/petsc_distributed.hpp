@@ -25,12 +25,12 @@ class AijProduct : public Operator<PetscScalar, Space> {
  public:
   /// Collective.
   AijProduct(const Space& space, MPI_Comm comm, PetscLayout rows, const AijParts& parts,
-             const std::vector<PetscInt>& numbers, mpi::Transport transport)
+             const typename RowPlans<Space>::Plan& plan, mpi::Transport transport)
       : m_num_rows(rows->n),
         m_num_global_rows(rows->N),
         m_first(rows->rstart),
         m_own(space, parts.own),
-        m_import(make_import<Space>(space, comm, rows, numbers, transport)) {
+        m_import(make_import<Space>(space, comm, rows, plan, transport)) {
     if (parts.others) {
       m_others = AijRows<Space>(space, parts.others);
       m_rows_with_others = RowsWithColumnsFrom<Space>(space, m_others.view(space), 0);
@@ -111,7 +111,8 @@ std::unique_ptr<const AijProduct<Space>> make_product(const Space& space, Mat a,
     parts = parts_of(a);
     numbers = parts.numbers();
   });
-  return std::make_unique<AijProduct<Space>>(space, comm_of(a), rows, parts, numbers, transport);
+  return std::make_unique<AijProduct<Space>>(
+      space, comm_of(a), rows, parts, RowPlans<Space>().plan(space, comm_of(a), rows, numbers), transport);
 }
 
 }  // namespace impl
@@ -147,8 +148,9 @@ class DistributedAijMatrix : public DistributedMatrix<PetscScalar, Space> {
     const mpi::MessageComm messages = impl::message_comm<Space>(m_comm, transport);
     m_messages = messages.in_words();
     if (messages.device.transport) m_device_transport = m_messages;
-    m_product.emplace(space, m_comm, m_layout, parts, m_numbers, transport);
-    m_import = impl::make_import<Space>(space, m_comm, m_layout, m_numbers, transport);
+    const auto plan = m_plans.plan(space, m_comm, m_layout, m_numbers);
+    m_product.emplace(space, m_comm, m_layout, parts, plan, transport);
+    m_import = impl::make_import<Space>(space, m_comm, m_layout, plan, transport);
   }
 
   /// The library that sends messages from device to device in MPI's place ("NCCL 2.27.3"); empty where MPI
@@ -183,8 +185,7 @@ class DistributedAijMatrix : public DistributedMatrix<PetscScalar, Space> {
   std::unique_ptr<const VectorImport<PetscScalar, Space>> make_import(
       const Space& space, VectorView<const std::int64_t, Space> global) const override {
     space.fence("prekond::petsc::make_import");
-    return impl::make_import<Space>(space, m_comm, m_layout,
-                                    impl::checked_numbers<Space>(m_comm, m_layout, global), m_transport);
+    return impl::make_import<Space>(space, m_comm, m_layout, plan_of(space, global), m_transport);
   }
 
   RemoteRows<PetscScalar, Space> remote_rows(const Space& space,
@@ -206,16 +207,16 @@ class DistributedAijMatrix : public DistributedMatrix<PetscScalar, Space> {
         prekond::impl::copied_to(space, numbers, "prekond::petsc::remote_blocks");
     const auto all =
         column_numbers<Space>(space, {m_layout->N / b, m_layout->rstart / b, {}}, num_rows() / b, remote);
+    const auto wanted = impl::checked_numbers<Space>(m_comm, blocks.get(), global);
     return impl::make_row_exchange<Space>(
-               m_comm, blocks.get(), impl::checked_numbers<Space>(m_comm, blocks.get(), global), m_transport)
+               m_comm, impl::RowPlans<Space>().plan(space, m_comm, blocks.get(), wanted), m_transport)
         ->fetch(space, m_product->own(space, all), m_product->others(space, remote));
   }
 
   std::unique_ptr<const RowExchange<PetscScalar, Space>> make_row_exchange(
       const Space& space, VectorView<const std::int64_t, Space> global) const override {
     space.fence("prekond::petsc::make_row_exchange");
-    return impl::make_row_exchange<Space>(
-        m_comm, m_layout, impl::checked_numbers<Space>(m_comm, m_layout, global), m_transport);
+    return impl::make_row_exchange<Space>(m_comm, plan_of(space, global), m_transport);
   }
 
   void together(const std::function<void()>& work) const override {
@@ -275,6 +276,12 @@ class DistributedAijMatrix : public DistributedMatrix<PetscScalar, Space> {
   }
 
  private:
+  /// Collective. \throws InputError on all ranks
+  typename impl::RowPlans<Space>::Plan plan_of(const Space& space,
+                                               const VectorView<const std::int64_t, Space>& global) const {
+    return m_plans.plan(space, m_comm, m_layout, impl::checked_numbers<Space>(m_comm, m_layout, global));
+  }
+
   /// Every rank's entries on rank 0.
   impl::OwnedSF to_first() const {
     impl::OwnedSF sf;
@@ -303,6 +310,7 @@ class DistributedAijMatrix : public DistributedMatrix<PetscScalar, Space> {
   std::optional<local_type> m_rows;
   std::vector<PetscInt> m_numbers;  ///< of the columns that follow the rank's own
   Vector<const std::int64_t, Space> m_remote_numbers;
+  mutable impl::RowPlans<Space> m_plans;
   std::optional<impl::AijProduct<Space>> m_product;
   std::unique_ptr<const VectorImport<PetscScalar, Space>> m_import;
 };

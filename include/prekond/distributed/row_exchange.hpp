@@ -31,9 +31,22 @@ struct RowPlan {
   Neighbours neighbours;
   std::vector<int> sent_rows;        ///< the own row of each slot that is sent
   std::vector<int> received_places;  ///< of each slot that is received, the place of its row in the choice
+
+  template <class Space>
+  std::shared_ptr<const ExchangeLists<Space>> lists(const Space& space) const {
+    return std::make_shared<const ExchangeLists<Space>>(space, sent_rows, received_places);
+  }
 };
 
 namespace impl {
+
+/// slots(places(s)) = s
+template <class Space>
+struct SlotsOfPlaces {
+  VectorView<const int, Space> places;
+  VectorView<int, Space> slots;
+  KOKKOS_FUNCTION void operator()(int s) const { slots(places(s)) = s; }
+};
 
 /// The same neighbours, with the entries of the slots as slots.
 inline std::vector<Neighbour> with_entries(std::vector<Neighbour> neighbours,
@@ -182,45 +195,50 @@ RemoteRows<Scalar, Space> exchange_rows(const Space& space, const Neighbours& sl
   return came;
 }
 
-/// A RowExchange by a plan; `MakeMessages` as exchange_rows takes it. Rows are chosen, numbered and sorted
-/// where they are.
+/// A RowExchange by its neighbours and lists; `MakeMessages` as exchange_rows takes it. Rows are chosen,
+/// numbered and sorted where they are.
 template <class Scalar, class Space, class MakeMessages>
 class PlannedRowExchange : public RowExchange<Scalar, Space> {
  public:
-  PlannedRowExchange(RowPlan plan, MakeMessages make_messages)
-      : m_plan(std::move(plan)), m_make_messages(std::move(make_messages)) {}
+  using Lists = ExchangeLists<Space>;
+
+  PlannedRowExchange(Neighbours neighbours, std::shared_ptr<const Lists> lists, MakeMessages make_messages)
+      : m_neighbours(std::move(neighbours)),
+        m_lists(std::move(lists)),
+        m_make_messages(std::move(make_messages)) {}
 
   RemoteRows<Scalar, Space> fetch(const Space& space, const NumberedRows<Scalar, Space>& a,
                                   const NumberedRows<Scalar, Space>& other = {}) const override {
-    const auto sent = rows_by_number<Scalar, Space>(space, on_device(space, m_plan.sent_rows), a, other);
-    const auto came = exchange_rows<Scalar, Space>(space, m_plan.neighbours, sent, m_make_messages);
-    const std::vector<int>& places = m_plan.received_places;
-    std::vector<int> slots_of_rows(places.size());
-    for (std::size_t s = 0; s < places.size(); ++s) slots_of_rows[places[s]] = static_cast<int>(s);
-    return reordered_rows<Scalar, Space>(space, came, on_device(space, slots_of_rows));
+    const auto sent = rows_by_number<Scalar, Space>(space, m_lists->sent_rows, a, other);
+    const auto came = exchange_rows<Scalar, Space>(space, m_neighbours, sent, m_make_messages);
+    if (m_lists->is_in_order) return came;
+    const auto places = m_lists->places;
+    const auto slots =
+        allocate<Vector<int, Space>>(space, "prekond::remote_rows::slots", m_lists->places.extent(0));
+    Kokkos::parallel_for("prekond::remote_rows::slots",
+                         Kokkos::RangePolicy<Space, Kokkos::IndexType<int>>(space, 0, places.extent(0)),
+                         impl::SlotsOfPlaces<Space>{places, slots});
+    return reordered_rows<Scalar, Space>(space, came, slots);
   }
 
   GivenRows<Scalar, Space> give(const Space& space, const NumberedRows<Scalar, Space>& a) const override {
-    const auto sent = rows_by_number<Scalar, Space>(space, on_device(space, m_plan.received_places), a);
-    const Neighbours reverse{m_plan.neighbours.from, m_plan.neighbours.to};
-    return {on_device(space, m_plan.sent_rows),
-            exchange_rows<Scalar, Space>(space, reverse, sent, m_make_messages)};
+    const auto sent = rows_by_number<Scalar, Space>(space, m_lists->places, a);
+    const Neighbours reverse{m_neighbours.from, m_neighbours.to};
+    return {m_lists->sent_rows, exchange_rows<Scalar, Space>(space, reverse, sent, m_make_messages)};
   }
 
  private:
-  static Vector<int, Space> on_device(const Space& space, const std::vector<int>& list) {
-    return impl::copied_to(space, list, "prekond::remote_rows::slots");
-  }
-
-  RowPlan m_plan;
+  Neighbours m_neighbours;
+  std::shared_ptr<const Lists> m_lists;
   MakeMessages m_make_messages;
 };
 
+/// An exchange of the rows of a plan.
 template <class Scalar, class Space, class MakeMessages>
-std::unique_ptr<const RowExchange<Scalar, Space>> planned_row_exchange(RowPlan plan,
-                                                                       MakeMessages make_messages) {
-  return std::make_unique<PlannedRowExchange<Scalar, Space, MakeMessages>>(std::move(plan),
-                                                                           std::move(make_messages));
+std::unique_ptr<const RowExchange<Scalar, Space>> planned_row_exchange(
+    Neighbours neighbours, std::shared_ptr<const ExchangeLists<Space>> lists, MakeMessages make_messages) {
+  return std::make_unique<PlannedRowExchange<Scalar, Space, MakeMessages>>(
+      std::move(neighbours), std::move(lists), std::move(make_messages));
 }
 
 }  // namespace prekond

@@ -12,6 +12,8 @@
 #include <prekond/distributed/row_exchange.hpp>
 
 #include <algorithm>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -111,6 +113,37 @@ inline RowPlan plan_of(MPI_Comm comm, PetscLayout rows, const std::vector<PetscI
   return plan;
 }
 
+/// The last plans that were made: levels of multigrid ask for the same rows several times.
+template <class Space>
+class RowPlans {
+ public:
+  struct Plan {
+    Neighbours neighbours;
+    std::shared_ptr<const ExchangeLists<Space>> lists;
+  };
+
+  /// plan_of, or the plan that was made for the same numbers on every rank. Collective. Cost: a pass over the
+  /// numbers of each plan that is kept, and one reduction. \pre checked_numbers
+  Plan plan(const Space& space, MPI_Comm comm, PetscLayout rows, const std::vector<PetscInt>& numbers) {
+    unsigned same = 0;
+    for (std::size_t k = 0; k < m_kept.size(); ++k) same |= unsigned(m_kept[k].numbers == numbers) << k;
+    MPI_Allreduce(MPI_IN_PLACE, &same, 1, MPI_UNSIGNED, MPI_BAND, comm);
+    if (same != 0) return m_kept[static_cast<std::size_t>(std::countr_zero(same))].plan;
+    const RowPlan made = plan_of(comm, rows, numbers);
+    if (m_kept.size() == most) m_kept.erase(m_kept.begin());
+    m_kept.push_back({numbers, {made.neighbours, made.lists(space)}});
+    return m_kept.back().plan;
+  }
+
+ private:
+  static constexpr std::size_t most = 4;
+  struct Kept {
+    std::vector<PetscInt> numbers;
+    Plan plan;
+  };
+  std::vector<Kept> m_kept;  ///< the newest last; the same ones on all ranks
+};
+
 /// PETSc's copy of the communicator, with a tag only for these messages. MPI is trusted with device memory
 /// where PETSc trusts it (-use_gpu_aware_mpi) and has a device itself, because it has tried it then.
 /// Collective. \throws as mpi::device_transport
@@ -126,25 +159,23 @@ mpi::MessageComm message_comm(MPI_Comm comm, mpi::Transport transport) {
   return result;
 }
 
-/// Brings the entries of the rows `numbers`, in that order. Collective. \pre checked_numbers
+/// Brings the entries of the rows that the plan says. Collective.
 template <class Space>
 std::unique_ptr<BufferedImport<PetscScalar, Space>> make_import(const Space& space, MPI_Comm comm,
                                                                 PetscLayout rows,
-                                                                const std::vector<PetscInt>& numbers,
+                                                                const typename RowPlans<Space>::Plan& plan,
                                                                 mpi::Transport transport) {
-  RowPlan plan = plan_of(comm, rows, numbers);
   return std::make_unique<BufferedImport<PetscScalar, Space>>(
-      space, rows->n, plan.sent_rows, plan.received_places,
-      mpi::make_messages<PetscScalar>(message_comm<Space>(comm, transport), std::move(plan.neighbours)));
+      space, rows->n, plan.lists,
+      mpi::make_messages<PetscScalar>(message_comm<Space>(comm, transport), plan.neighbours));
 }
 
-/// Exchanges of the rows `numbers`, in that order. Collective. \pre checked_numbers
+/// Exchanges of the rows that the plan says. Collective.
 template <class Space>
-std::unique_ptr<const RowExchange<PetscScalar, Space>> make_row_exchange(MPI_Comm comm, PetscLayout rows,
-                                                                         const std::vector<PetscInt>& numbers,
-                                                                         mpi::Transport transport) {
+std::unique_ptr<const RowExchange<PetscScalar, Space>> make_row_exchange(
+    MPI_Comm comm, const typename RowPlans<Space>::Plan& plan, mpi::Transport transport) {
   return planned_row_exchange<PetscScalar, Space>(
-      plan_of(comm, rows, numbers),
+      plan.neighbours, plan.lists,
       [inner = message_comm<Space>(comm, transport)]<class T>(T, const Neighbours& neighbours) {
         return mpi::make_messages<T>(inner, neighbours);
       });

@@ -135,7 +135,7 @@ template <class Scalar, class Space>
 std::unique_ptr<VectorImport<Scalar, Space>> make_import(const Teuchos::Comm<int>& comm,
                                                          std::int64_t num_rows, const RowPlan& plan) {
   return std::make_unique<BufferedImport<Scalar, Space>>(
-      Space(), num_rows, plan.sent_rows, plan.received_places,
+      Space(), num_rows, plan.lists(Space()),
       make_messages<Scalar>(message_comm<Space>(comm), plan.neighbours));
 }
 

@@ -18,9 +18,12 @@ std::unique_ptr<const RowExchange<Scalar, typename Node::execution_space>> make_
   const Tpetra::Import<typename Map::local_ordinal_type, typename Map::global_ordinal_type, Node> import(
       rows, map_of(numbers, *rows));
   using Space = typename Node::execution_space;
+  const RowPlan plan = plan_of(import);
   return planned_row_exchange<Scalar, Space>(
-      plan_of(import), [comm = message_comm<Space>(*rows->getComm())]<class T>(
-                           T, const Neighbours& neighbours) { return make_messages<T>(comm, neighbours); });
+      plan.neighbours, plan.lists(Space()),
+      [comm = message_comm<Space>(*rows->getComm())]<class T>(T, const Neighbours& neighbours) {
+        return make_messages<T>(comm, neighbours);
+      });
 }
 
 }  // namespace prekond::tpetra::impl

@@ -8,7 +8,8 @@
 namespace prekond::impl {
 
 /// While one lives, memory that is freed stays with its device's pool (see keep_freed_memory), and the pool
-/// is as before once no other one of that device does. Nothing happens where Kokkos takes no memory from a pool.
+/// is as before once no other one of that device does. Nothing happens where Kokkos takes no memory from a
+/// pool.
 class SetupMemory {
  public:
   template <class Space>

@@ -7,6 +7,7 @@
 #include <prekond/distributed/impl/ordered_lists.hpp>
 #include <prekond/distributed/vector_import.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <type_traits>
@@ -90,33 +91,51 @@ struct AddSlots {
 
 }  // namespace impl
 
+/// The lists of an exchange of rows, where `Space` computes: shared by all exchanges of the same rows.
+template <class Space>
+struct ExchangeLists {
+  /// `sent`: the own row of each slot that is sent. `received`: of each slot that is received, the place of
+  /// its row among those that were wanted, each once. Fences. Cost: see ascending_places.
+  ExchangeLists(const Space& space, const std::vector<int>& sent, const std::vector<int>& received)
+      : sent_rows(on_device(space, sent)),
+        places(on_device(space, received)),
+        is_in_order(std::is_sorted(received.begin(), received.end())) {  // each place is there once
+    const std::vector<int> in_order = impl::ascending_places(sent);
+    std::vector<int> rows, first;
+    for (std::size_t k = 0; k < in_order.size(); ++k) {
+      if (k > 0 && sent[in_order[k]] == sent[in_order[k - 1]]) continue;
+      rows.push_back(sent[in_order[k]]);
+      first.push_back(static_cast<int>(k));
+    }
+    first.push_back(static_cast<int>(in_order.size()));
+    shared_rows = on_device(space, rows);
+    begins = on_device(space, first);
+    slots = on_device(space, in_order);
+  }
+
+  Vector<int, Space> sent_rows, places;
+  bool is_in_order;                               ///< are the places 0, 1, 2, ...?
+  Vector<int, Space> shared_rows, begins, slots;  ///< see AddSlots
+
+ private:
+  static Vector<int, Space> on_device(const Space& space, const std::vector<int>& list) {
+    return impl::copied_to(space, list, "prekond::exchange::list");
+  }
+};
+
 /// A VectorImport by two buffers that are packed and unpacked here, where the vectors are, and sent by
 /// `Messages`. Messages that do not take device memory get copies of the buffers in pinned host memory: one
 /// copy of a buffer in each direction. For messages in the order of a stream nothing is copied, and no start
 /// fences.
 ///
-/// Memory: the lists of slots, and the buffers for as many vectors as were ever exchanged at once.
+/// Memory: the lists of slots, which imports of the same rows may share, and the buffers for as many vectors
+/// as were ever exchanged at once.
 template <class Scalar, class Space>
 class BufferedImport : public VectorImport<Scalar, Space> {
  public:
-  /// `sent_rows`: the own row of each slot that is sent. `received_places`: of each slot that is received,
-  /// the place of its entry among the imported ones, each once.
-  BufferedImport(const Space& space, std::int64_t num_rows, const std::vector<int>& sent_rows,
-                 const std::vector<int>& received_places, std::unique_ptr<Messages<Scalar>> messages)
-      : m_num_rows(num_rows), m_messages(std::move(messages)) {
-    const std::vector<int> slots = impl::ascending_places(sent_rows);
-    std::vector<int> rows, begins;
-    for (std::size_t k = 0; k < slots.size(); ++k) {
-      if (k > 0 && sent_rows[slots[k]] == sent_rows[slots[k - 1]]) continue;
-      rows.push_back(sent_rows[slots[k]]);
-      begins.push_back(static_cast<int>(k));
-    }
-    begins.push_back(static_cast<int>(slots.size()));
-    m_sent_rows = on_device(space, sent_rows);
-    m_places = on_device(space, received_places);
-    m_shared_rows = on_device(space, rows);
-    m_begins = on_device(space, begins);
-    m_slots = on_device(space, slots);
+  BufferedImport(const Space& space, std::int64_t num_rows, std::shared_ptr<const ExchangeLists<Space>> lists,
+                 std::unique_ptr<Messages<Scalar>> messages)
+      : m_num_rows(num_rows), m_lists(std::move(lists)), m_messages(std::move(messages)) {
     make_room(space, 1);
   }
   BufferedImport(const BufferedImport&) = delete;
@@ -125,7 +144,7 @@ class BufferedImport : public VectorImport<Scalar, Space> {
   std::int64_t num_rows() const override { return m_num_rows; }
   std::int64_t num_cols() const override { return m_num_rows + num_received(); }
   /// Entries that a vector sends, one for each rank that needs it.
-  std::int64_t num_sent() const { return static_cast<std::int64_t>(m_sent_rows.extent(0)); }
+  std::int64_t num_sent() const { return static_cast<std::int64_t>(m_lists->sent_rows.extent(0)); }
 
   void reserve(const Space& space, int k) const override {
     if (static_cast<std::size_t>(k) > m_most) make_room(space, static_cast<std::size_t>(k));
@@ -136,7 +155,7 @@ class BufferedImport : public VectorImport<Scalar, Space> {
     const int k = begin(space, x.extent(1));
     if (k == 0) return;
     Kokkos::parallel_for("prekond::import::pack", policy(space, num_sent()),
-                         impl::PackSlots<Scalar, Space>{m_sent_rows, x, m_sent});
+                         impl::PackSlots<Scalar, Space>{m_lists->sent_rows, x, m_sent});
     m_messages->start(to_send(space, m_sent, m_host_sent, num_sent() * k),
                       to_receive(m_received, m_host_received), k);
   }
@@ -148,7 +167,7 @@ class BufferedImport : public VectorImport<Scalar, Space> {
     m_messages->finish();
     came(space, m_received, m_host_received, num_received() * std::int64_t(remote.extent(1)));
     Kokkos::parallel_for("prekond::import::unpack", policy(space, num_received()),
-                         impl::UnpackSlots<Scalar, Space>{m_places, m_received, remote});
+                         impl::UnpackSlots<Scalar, Space>{m_lists->places, m_received, remote});
   }
 
   void start_reverse(const Space& space, MultiVectorView<const Scalar, Space> remote) const override {
@@ -156,7 +175,7 @@ class BufferedImport : public VectorImport<Scalar, Space> {
     const int k = begin(space, remote.extent(1));
     if (k == 0) return;
     Kokkos::parallel_for("prekond::import::pack_reverse", policy(space, num_received()),
-                         impl::PackSlots<Scalar, Space>{m_places, remote, m_received});
+                         impl::PackSlots<Scalar, Space>{m_lists->places, remote, m_received});
     m_messages->start_reverse(to_send(space, m_received, m_host_received, num_received() * k),
                               to_receive(m_sent, m_host_sent), k);
   }
@@ -167,8 +186,10 @@ class BufferedImport : public VectorImport<Scalar, Space> {
     m_messages->use_stream(native_stream(space));
     m_messages->finish_reverse();
     came(space, m_sent, m_host_sent, num_sent() * std::int64_t(y.extent(1)));
-    Kokkos::parallel_for("prekond::import::add", policy(space, m_shared_rows.extent(0)),
-                         impl::AddSlots<Scalar, Space>{m_shared_rows, m_begins, m_slots, m_sent, y});
+    const ExchangeLists<Space>& lists = *m_lists;
+    Kokkos::parallel_for(
+        "prekond::import::add", policy(space, lists.shared_rows.extent(0)),
+        impl::AddSlots<Scalar, Space>{lists.shared_rows, lists.begins, lists.slots, m_sent, y});
   }
 
  private:
@@ -176,11 +197,7 @@ class BufferedImport : public VectorImport<Scalar, Space> {
   using Policy = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
 
   static Policy policy(const Space& space, std::size_t size) { return Policy(space, 0, size); }
-  static Vector<int, Space> on_device(const Space& space, const std::vector<int>& list) {
-    return impl::copied_to(space, list, "prekond::import::list");
-  }
-
-  std::int64_t num_received() const { return static_cast<std::int64_t>(m_places.extent(0)); }
+  std::int64_t num_received() const { return static_cast<std::int64_t>(m_lists->places.extent(0)); }
   bool is_staged() const { return !is_host_space<Space> && !m_messages->takes_device_memory(); }
 
   int begin(const Space& space, std::size_t k) const {
@@ -190,8 +207,10 @@ class BufferedImport : public VectorImport<Scalar, Space> {
   void make_room(const Space& space, std::size_t k) const {
     m_sent = m_received = {};
     m_host_sent = m_host_received = {};
-    m_sent = allocate<Vector<Scalar, Space>>(space, "prekond::import::sent", m_sent_rows.extent(0) * k);
-    m_received = allocate<Vector<Scalar, Space>>(space, "prekond::import::received", m_places.extent(0) * k);
+    m_sent =
+        allocate<Vector<Scalar, Space>>(space, "prekond::import::sent", m_lists->sent_rows.extent(0) * k);
+    m_received =
+        allocate<Vector<Scalar, Space>>(space, "prekond::import::received", m_lists->places.extent(0) * k);
     if (is_staged()) {
       m_host_sent = Host(Kokkos::view_alloc(Kokkos::WithoutInitializing, "prekond::import::host_sent"),
                          m_sent.extent(0));
@@ -223,10 +242,8 @@ class BufferedImport : public VectorImport<Scalar, Space> {
   }
 
   std::int64_t m_num_rows;
+  std::shared_ptr<const ExchangeLists<Space>> m_lists;
   std::unique_ptr<Messages<Scalar>> m_messages;
-  Vector<int, Space> m_sent_rows;
-  Vector<int, Space> m_places;
-  Vector<int, Space> m_shared_rows, m_begins, m_slots;
   mutable std::size_t m_most = 0;  ///< vectors that the buffers have room for
   mutable Vector<Scalar, Space> m_sent, m_received;
   mutable Host m_host_sent, m_host_received;

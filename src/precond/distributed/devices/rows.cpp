@@ -218,11 +218,11 @@ Vector<unsigned char, Space> marks_of(const Space& space, RowRange read, RowRang
                                             const std::vector<FoundRows<Scalar, Space>>&);
 PREKOND_INSTANTIATE(PREKOND_ROWS_OF_DEVICES)
 PREKOND_INSTANTIATE_COMPLEX(PREKOND_ROWS_OF_DEVICES)
-#define PREKOND_RANGES_OF_DEVICES(Space)                                                                   \
-  template std::vector<RowRange> ranges_of_work(const Space&, const CsrGraphView<Space>&,                  \
-                                                const std::vector<std::int64_t>&, int);                    \
-  template std::vector<RowRange> ranges_read(const Space&, const CsrGraphView<Space>&,                     \
-                                             const std::vector<RowRange>&, const RowReach&);               \
+#define PREKOND_RANGES_OF_DEVICES(Space)                                                     \
+  template std::vector<RowRange> ranges_of_work(const Space&, const CsrGraphView<Space>&,    \
+                                                const std::vector<std::int64_t>&, int);      \
+  template std::vector<RowRange> ranges_read(const Space&, const CsrGraphView<Space>&,       \
+                                             const std::vector<RowRange>&, const RowReach&); \
   template Vector<unsigned char, Space> marks_of(const Space&, RowRange, RowRange);
 PREKOND_INSTANTIATE_SPACES(PREKOND_RANGES_OF_DEVICES)
 

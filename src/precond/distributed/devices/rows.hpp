@@ -19,8 +19,8 @@ struct RowRange {
 };
 
 /// All rows in ranges, in their order, whose work is to each other as the speeds, which are positive; whole
-/// blocks of `block_rows` rows. Ranges may be empty. The work of a row with m entries is taken to be 1 + m, which is an integer: the same
-/// ranges every time. Fences.
+/// blocks of `block_rows` rows. Ranges may be empty. The work of a row with m entries is taken to be 1 + m,
+/// which is an integer: the same ranges every time. Fences.
 ///
 /// For four ranges of a matrix whose first half has 7 entries a row and whose second half has 40, the slowest
 /// takes on one thread of a host, over their mean, for fsai, adaptive_fsai, nonsymmetric_fsai and isai:
