@@ -4,6 +4,7 @@
 #include <prekond/matrix/validate.hpp>
 
 #include "core/concurrent_words.hpp"
+#include "core/flag.hpp"
 #include "core/instantiate.hpp"
 #include "core/row_teams.hpp"
 #include "matrix/row_search.hpp"
@@ -57,10 +58,10 @@ struct HostRow {
   std::vector<int> cols;
   std::vector<Scalar> values;
 
-  /// The value in a column, as text; `none` where it is not stored.
-  std::string text(std::int64_t col, const char* none) const {
+  /// The value in a column, as text; `if_missing` where it is not stored.
+  std::string text(std::int64_t col, const char* if_missing) const {
     const auto place = std::find(cols.begin(), cols.end(), col);
-    return place == cols.end() ? none : text_of(values[place - cols.begin()]);
+    return place == cols.end() ? if_missing : text_of(values[place - cols.begin()]);
   }
   static std::string text_of(const Scalar& value) {
     return impl::number_text<Scalar>(static_cast<double>(real_part(value)),
@@ -193,17 +194,17 @@ std::string describe(const HostRow<Scalar>& in, std::int64_t i, Place k, std::in
 }
 
 template <class Scalar, class Space>
-struct CountDescents {
+struct FindDescents {
   using Rows = impl::RowTeams<Space>;
   CsrView<Scalar, Space> a;
+  impl::Flag<Space> found;
 
-  KOKKOS_FUNCTION void operator()(const typename Rows::Member& team, std::int64_t& count) const {
+  KOKKOS_FUNCTION void operator()(const typename Rows::Member& team) const {
     Rows{a.num_rows}.for_each_row(team, [&](std::int64_t i) {
-      std::int64_t of_row = 0;
-      Kokkos::parallel_reduce(
-          Kokkos::ThreadVectorRange(team, a.row_ptrs(i) + 1, a.row_ptrs(i + 1)),
-          [&](std::size_t k, std::int64_t& mine) { mine += a.col_idxs(k - 1) >= a.col_idxs(k); }, of_row);
-      Kokkos::single(Kokkos::PerThread(team), [&] { count += of_row; });
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, a.row_ptrs(i) + 1, a.row_ptrs(i + 1)),
+                           [&](std::size_t k) {
+                             if (a.col_idxs(k - 1) >= a.col_idxs(k)) found.raise();
+                           });
     });
   }
 };
@@ -299,11 +300,11 @@ void validate(const Space& space, const CsrView<Scalar, Space>& a) {
 
 template <class Scalar, class Space>
 bool rows_ascend(const Space& space, const CsrView<Scalar, Space>& a) {
-  std::int64_t descents = 0;
-  if (a.nnz() > 0)
-    Kokkos::parallel_reduce("prekond::rows_ascend", impl::RowTeams<Space>::policy(space, a.num_rows, a.nnz()),
-                            CountDescents<Scalar, Space>{a}, descents);
-  return descents == 0;
+  if (a.nnz() == 0) return true;
+  const impl::Flag<Space> found(space, "prekond::rows_ascend");
+  Kokkos::parallel_for("prekond::rows_ascend", impl::RowTeams<Space>::policy(space, a.num_rows, a.nnz()),
+                       FindDescents<Scalar, Space>{a, found});
+  return !found.is_raised(space);
 }
 
 template <class Scalar, class Space>

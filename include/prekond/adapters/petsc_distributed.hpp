@@ -2,14 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// PETSc as the engine of a DistributedMatrix. Needs the target prekond::petsc.
-#include <prekond/adapters/impl/petsc_exchange.hpp>
+#include <prekond/adapters/impl/petsc_rows_over_ranks.hpp>
 #include <prekond/adapters/petsc.hpp>
 #include <prekond/distributed/impl/remote_part.hpp>
 #include <prekond/matrix/spmv.hpp>
 
-#include <functional>
 #include <memory>
-#include <numeric>
 #include <optional>
 #include <string>
 #include <vector>
@@ -127,17 +125,19 @@ std::unique_ptr<const AijProduct<Space>> make_product(const Space& space, Mat a,
 /// with that of a device (-use_gpu_aware_mpi), else by NCCL where it can be, else through the host's memory;
 /// or as `transport` says (mpi::Transport).
 template <class Space>
-class DistributedAijMatrix : public DistributedMatrix<PetscScalar, Space> {
+class DistributedAijMatrix : public impl::RowsOverRanks<Space> {
+  using Rows = impl::RowsOverRanks<Space>;
+  using Rows::m_comm, Rows::m_layout, Rows::m_messages, Rows::m_plans, Rows::m_transport;
+
  public:
   using local_type = LocalMatrix<Space>;
 
   /// Collective. \throws InputError on all ranks for a matrix that LocalMatrix does not take, or whose rows
   /// are not distributed as its columns are, see LocalMatrix; as mpi::device_transport
   DistributedAijMatrix(const Space& space, Mat a, mpi::Transport transport = mpi::transport())
-      : m_a(impl::keep(a)), m_comm(impl::comm_of(a)), m_transport(transport), m_reducer(m_comm) {
+      : Rows(impl::comm_of(a), checked_layout(a), transport), m_a(impl::keep(a)) {
     impl::AijParts parts;
-    mpi::together(m_comm, [&] {
-      m_layout = impl::layout_of(a);
+    this->together([&] {
       m_rows.emplace(space, a);
       parts = impl::parts_of(a);
     });
@@ -145,19 +145,18 @@ class DistributedAijMatrix : public DistributedMatrix<PetscScalar, Space> {
     m_remote_numbers =
         prekond::impl::copied_to(space, std::vector<std::int64_t>(m_numbers.begin(), m_numbers.end()),
                                  "prekond::petsc::remote_numbers");
-    const mpi::MessageComm messages = impl::message_comm<Space>(m_comm, transport);
-    m_messages = messages.in_words();
-    if (messages.device.transport) m_device_transport = m_messages;
-    const auto plan = m_plans.plan(space, m_comm, m_layout, m_numbers);
-    m_product.emplace(space, m_comm, m_layout, parts, plan, transport);
-    m_import = impl::make_import<Space>(space, m_comm, m_layout, plan, transport);
+    m_messages_in_words = m_messages.in_words();
+    if (m_messages.device.transport) m_device_transport = m_messages_in_words;
+    const auto plan = m_plans.plan(space, m_comm, m_layout.get(), m_numbers);
+    m_product.emplace(space, m_comm, m_layout.get(), parts, plan, transport);
+    m_import = impl::make_import<Space>(space, m_comm, m_layout.get(), plan, transport);
   }
 
   /// The library that sends messages from device to device in MPI's place ("NCCL 2.27.3"); empty where MPI
   /// sends them.
   const std::string& device_transport() const { return m_device_transport; }
   /// The library that sends messages, and why no device does, see mpi::MessageComm::in_words.
-  const std::string& messages() const { return m_messages; }
+  const std::string& messages() const { return m_messages_in_words; }
 
   /// The rank's own rows.
   const local_type& rows() const { return *m_rows; }
@@ -166,27 +165,19 @@ class DistributedAijMatrix : public DistributedMatrix<PetscScalar, Space> {
   int block_size() const override { return m_rows->block_size(); }
   BcsrView<PetscScalar, Space> own_blocks() const override { return m_rows->blocks(); }
 
-  std::int64_t num_rows() const override { return m_layout->n; }
+  using Rows::num_rows, Rows::num_global_rows, Rows::make_row_exchange;
   std::int64_t num_cols() const override { return m_rows->num_cols(); }
-  std::int64_t num_global_rows() const override { return m_layout->N; }
 
   std::int64_t global_number(std::int64_t column) const override {
-    return column < num_rows() ? m_layout->rstart + column : m_numbers[column - num_rows()];
+    return column < num_rows() ? m_layout.get()->rstart + column : m_numbers[column - num_rows()];
   }
   Vector<const std::int64_t, Space> global_numbers(const Space& space) const override {
-    return column_numbers<Space>(space, {num_global_rows(), m_layout->rstart, {}}, num_rows(),
+    return column_numbers<Space>(space, {num_global_rows(), m_layout.get()->rstart, {}}, num_rows(),
                                  m_remote_numbers);
   }
 
   const Operator<PetscScalar, Space>& product() const override { return *m_product; }
-  const Reducer<PetscScalar, Space>& reducer() const override { return m_reducer; }
   const VectorImport<PetscScalar, Space>& column_import() const override { return *m_import; }
-
-  std::unique_ptr<const VectorImport<PetscScalar, Space>> make_import(
-      const Space& space, VectorView<const std::int64_t, Space> global) const override {
-    space.fence("prekond::petsc::make_import");
-    return impl::make_import<Space>(space, m_comm, m_layout, plan_of(space, global), m_transport);
-  }
 
   RemoteRows<PetscScalar, Space> remote_rows(const Space& space,
                                              VectorView<const std::int64_t, Space> global) const override {
@@ -200,117 +191,34 @@ class DistributedAijMatrix : public DistributedMatrix<PetscScalar, Space> {
                                                VectorView<const std::int64_t, Space> global) const override {
     const PetscInt b = block_size();
     impl::OwnedLayout blocks;
-    check(PetscLayoutCreateFromSizes(m_comm, m_layout->n / b, m_layout->N / b, 1, blocks.receive()));
+    check(PetscLayoutCreateFromSizes(m_comm, m_layout.get()->n / b, m_layout.get()->N / b, 1,
+                                     blocks.receive()));
     std::vector<std::int64_t> numbers;
     for (std::size_t c = 0; c < m_numbers.size(); c += b) numbers.push_back(m_numbers[c] / b);
     const Vector<const std::int64_t, Space> remote =
         prekond::impl::copied_to(space, numbers, "prekond::petsc::remote_blocks");
-    const auto all =
-        column_numbers<Space>(space, {m_layout->N / b, m_layout->rstart / b, {}}, num_rows() / b, remote);
+    const auto all = column_numbers<Space>(space, {m_layout.get()->N / b, m_layout.get()->rstart / b, {}},
+                                           num_rows() / b, remote);
     const auto wanted = impl::checked_numbers<Space>(m_comm, blocks.get(), global);
     return impl::make_row_exchange<Space>(
                m_comm, impl::RowPlans<Space>().plan(space, m_comm, blocks.get(), wanted), m_transport)
         ->fetch(space, m_product->own(space, all), m_product->others(space, remote));
   }
 
-  std::unique_ptr<const RowExchange<PetscScalar, Space>> make_row_exchange(
-      const Space& space, VectorView<const std::int64_t, Space> global) const override {
-    space.fence("prekond::petsc::make_row_exchange");
-    return impl::make_row_exchange<Space>(m_comm, plan_of(space, global), m_transport);
-  }
-
-  void together(const std::function<void()>& work) const override {
-    mpi::together(m_comm, work, [this](std::int64_t row) {
-      return row < 0 || row >= num_rows() ? std::string()
-                                          : "its row " + std::to_string(row + 1) + " has the global index " +
-                                                std::to_string(global_number(row));
-    });
-  }
-  double largest(double value) const override {
-    MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_DOUBLE, MPI_MAX, m_comm);
-    return value;
-  }
-
-  bool redistributes() const override { return true; }
-  std::unique_ptr<const DistributedMatrix<PetscScalar, Space>> with_rows(
-      const Space& space, VectorView<const std::int64_t, Space> own) const override {
-    impl::OwnedMat empty;
-    const auto size = static_cast<PetscInt>(own.extent(0));
-    check(MatCreateAIJ(m_comm, size, size, PETSC_DETERMINE, PETSC_DETERMINE, 0, nullptr, 0, nullptr,
-                       empty.receive()));
-    check(MatAssemblyBegin(empty.get(), MAT_FINAL_ASSEMBLY));
-    check(MatAssemblyEnd(empty.get(), MAT_FINAL_ASSEMBLY));
-    return std::make_unique<DistributedAijMatrix>(space, empty.get(), m_transport);
-  }
-  std::int64_t sum_before(std::int64_t mine) const override {
-    std::int64_t before = 0;
-    MPI_Exscan(&mine, &before, 1, MPI_INT64_T, MPI_SUM, m_comm);
-    int rank = 0;
-    MPI_Comm_rank(m_comm, &rank);
-    return rank > 0 ? before : 0;
-  }
-
-  void scatter(const Space& space, VectorView<const PetscScalar, Space> whole,
-               VectorView<PetscScalar, Space> own) const override {
-    const auto from = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), whole);
-    const auto to = Kokkos::create_mirror_view(Kokkos::WithoutInitializing, own);
-    const impl::OwnedSF sf = to_first();
-    check(PetscSFReduceWithMemTypeBegin(sf.get(), MPIU_SCALAR, PETSC_MEMTYPE_HOST, from.data(),
-                                        PETSC_MEMTYPE_HOST, to.data(), MPI_REPLACE));
-    check(PetscSFReduceEnd(sf.get(), MPIU_SCALAR, from.data(), to.data(), MPI_REPLACE));
-    Kokkos::deep_copy(space, own, to);
-    space.fence("prekond::petsc::scatter");
-  }
-
-  void gather(const Space& space, VectorView<const PetscScalar, Space> own,
-              VectorView<PetscScalar, Space> whole) const override {
-    space.fence("prekond::petsc::gather::before");
-    const auto from = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), own);
-    const auto to = Kokkos::create_mirror_view(Kokkos::WithoutInitializing, whole);
-    const impl::OwnedSF sf = to_first();
-    check(PetscSFBcastWithMemTypeBegin(sf.get(), MPIU_SCALAR, PETSC_MEMTYPE_HOST, from.data(),
-                                       PETSC_MEMTYPE_HOST, to.data(), MPI_REPLACE));
-    check(PetscSFBcastEnd(sf.get(), MPIU_SCALAR, from.data(), to.data(), MPI_REPLACE));
-    Kokkos::deep_copy(space, whole, to);
-    space.fence("prekond::petsc::gather::after");
-  }
-
  private:
   /// Collective. \throws InputError on all ranks
-  typename impl::RowPlans<Space>::Plan plan_of(const Space& space,
-                                               const VectorView<const std::int64_t, Space>& global) const {
-    return m_plans.plan(space, m_comm, m_layout, impl::checked_numbers<Space>(m_comm, m_layout, global));
-  }
-
-  /// Every rank's entries on rank 0.
-  impl::OwnedSF to_first() const {
-    impl::OwnedSF sf;
-    std::vector<PetscInt> all(is_first() ? m_layout->N : 0);
-    std::iota(all.begin(), all.end(), 0);
-    check(PetscSFCreate(m_comm, sf.receive()));
-    check(PetscSFSetGraphLayout(sf.get(), m_layout, static_cast<PetscInt>(all.size()), nullptr,
-                                PETSC_OWN_POINTER, all.data()));
-    check(PetscSFSetUp(sf.get()));
-    return sf;
-  }
-
-  bool is_first() const {
-    int rank = 0;
-    MPI_Comm_rank(m_comm, &rank);
-    return rank == 0;
+  static PetscLayout checked_layout(Mat a) {
+    PetscLayout rows = nullptr;
+    mpi::together(impl::comm_of(a), [&] { rows = impl::layout_of(a); });
+    return rows;
   }
 
   impl::OwnedMat m_a;
-  MPI_Comm m_comm;
-  mpi::Transport m_transport;
   std::string m_device_transport;
-  std::string m_messages;
-  PetscLayout m_layout = nullptr;  ///< the matrix's
-  CommReducer<Space> m_reducer;
+  std::string m_messages_in_words;
   std::optional<local_type> m_rows;
   std::vector<PetscInt> m_numbers;  ///< of the columns that follow the rank's own
   Vector<const std::int64_t, Space> m_remote_numbers;
-  mutable impl::RowPlans<Space> m_plans;
   std::optional<impl::AijProduct<Space>> m_product;
   std::unique_ptr<const VectorImport<PetscScalar, Space>> m_import;
 };

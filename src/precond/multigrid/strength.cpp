@@ -9,6 +9,7 @@
 #include "matrix/filter_entries.hpp"
 #include "pattern/fingerprint.hpp"
 
+#include "core/flag.hpp"
 #include "core/frobenius_norm.hpp"
 #include "core/instantiate.hpp"
 #include "core/row_teams.hpp"
@@ -118,24 +119,19 @@ CsrGraph<Space> symmetric_strong_entries(const Space& space, const CsrView<Scala
 
 /// Whether the d rows of a node have the same columns, in whole aligned blocks.
 template <class Space>
-struct AnyBrokenBlock {
+struct FindBrokenBlocks {
   CsrGraphView<Space> a;
   int rows, cols;  ///< of a block
-  KOKKOS_FUNCTION void operator()(const typename RowTeams<Space>::Member& team, int& broken) const {
+  Flag<Space> found;
+  KOKKOS_FUNCTION void operator()(const typename RowTeams<Space>::Member& team) const {
     RowTeams<Space>{a.num_rows}.for_each_row(team, [&](std::int64_t i) {
       const std::int64_t first = i / rows * rows;
       const std::size_t begin = a.row_ptrs(i), begin_of_first = a.row_ptrs(first);
       const int length = static_cast<int>(a.row_ptrs(i + 1) - begin);
-      int bad = length % cols == 0 && std::size_t(length) == a.row_ptrs(first + 1) - begin_of_first ? 0 : 1;
-      if (bad == 0)
-        Kokkos::parallel_reduce(
-            Kokkos::ThreadVectorRange(team, length / cols),
-            [&](int k, int& sum) {
-              sum += sum == 0 && !is_whole(begin + k * cols, begin_of_first + k * cols);
-            },
-            bad);
-      Kokkos::single(Kokkos::PerThread(team), [&] {
-        if (bad > 0) broken = 1;
+      const bool fits = length % cols == 0 && std::size_t(length) == a.row_ptrs(first + 1) - begin_of_first;
+      if (!fits) found.raise();
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, fits ? length / cols : 0), [&](int k) {
+        if (!is_whole(begin + k * cols, begin_of_first + k * cols)) found.raise();
       });
     });
   }
@@ -243,12 +239,12 @@ template <class Space>
 CsrGraph<Space> whole_blocks(const Space& space, const std::type_identity_t<CsrGraphView<Space>>& a, int rows,
                              int cols) {
   using impl::RowTeams;
-  int broken = a.num_rows == 0 || a.num_rows % rows != 0 || a.num_cols % cols != 0 ? 1 : 0;
-  if (broken == 0)
-    Kokkos::parallel_reduce("prekond::whole_blocks::any_broken",
-                            RowTeams<Space>::policy(space, a.num_rows, a.nnz()),
-                            impl::strength::AnyBrokenBlock<Space>{a, rows, cols}, Kokkos::Max<int>(broken));
-  if (broken > 0) return {};
+  if (a.num_rows == 0 || a.num_rows % rows != 0 || a.num_cols % cols != 0) return {};
+  const impl::Flag<Space> broken(space, "prekond::whole_blocks::broken");
+  Kokkos::parallel_for("prekond::whole_blocks::find_broken",
+                       RowTeams<Space>::policy(space, a.num_rows, a.nnz()),
+                       impl::strength::FindBrokenBlocks<Space>{a, rows, cols, broken});
+  if (broken.is_raised(space)) return {};
   const std::int64_t n = a.num_rows / rows, nnz = a.nnz() / rows / cols;
   const CsrGraph<Space> result{
       n, a.num_cols / cols,

@@ -64,6 +64,13 @@ inline OwnedMat keep(Mat a) {
   return OwnedMat(a);
 }
 
+/// The layout, likewise.
+inline OwnedLayout keep(PetscLayout rows) {
+  OwnedLayout kept;
+  check(PetscLayoutReference(rows, kept.receive()));
+  return kept;
+}
+
 inline MPI_Comm comm_of(Mat a) {
   return PetscObjectComm(reinterpret_cast<PetscObject>(a));
 }

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <prekond/distributed/impl/eight_lanes_a_row.hpp>
 #include <prekond/matrix/csr_graph.hpp>
 #include <prekond/matrix/csr_matrix.hpp>
 #include <prekond/matrix/sort_rows.hpp>
@@ -15,6 +16,7 @@ namespace impl {
 template <class Scalar, class Space>
 struct Selection {
   CsrView<Scalar, Space> a;
+  std::int64_t num_rows;                 ///< of the result
   VectorView<const int, Space> rows;     ///< row r of the result is row rows(r); empty: row r
   VectorView<const int, Space> columns;  ///< the new number of each column; negative: left out
 
@@ -33,14 +35,22 @@ struct CopySelected {
   VectorView<const std::size_t, Space> row_ptrs;
   VectorView<int, Space> col_idxs;
   VectorView<Scalar, Space> values;
-  KOKKOS_FUNCTION void operator()(std::int64_t r) const {
-    std::size_t to = row_ptrs(r);
-    for (std::size_t k = from.a.row_ptrs(from.row(r)); k < from.a.row_ptrs(from.row(r) + 1); ++k) {
-      const int col = from.columns(from.a.col_idxs(k));
-      if (col < 0) continue;
-      col_idxs(to) = col;
-      values(to++) = from.a.values(k);
-    }
+  using Rows = EightLanesARow<Space>;
+  KOKKOS_FUNCTION void operator()(const typename Rows::Member& team) const {
+    Rows{from.num_rows}.for_each_row(team, [&](std::int64_t r) {
+      const std::size_t begin = from.a.row_ptrs(from.row(r)), end = from.a.row_ptrs(from.row(r) + 1);
+      const std::size_t to = row_ptrs(r);
+      Kokkos::parallel_scan(Kokkos::ThreadVectorRange(team, static_cast<int>(end - begin)),
+                            [&](int k, int& before, bool is_final) {
+                              const int col = from.columns(from.a.col_idxs(begin + k));
+                              if (col < 0) return;
+                              if (is_final) {
+                                col_idxs(to + before) = col;
+                                values(to + before) = from.a.values(begin + k);
+                              }
+                              ++before;
+                            });
+    });
   }
 };
 
@@ -55,14 +65,14 @@ template <class Scalar, class Space>
 CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> select_entries(
     const Space& space, const std::string& label, const CsrView<Scalar, Space>& a, std::int64_t num_rows,
     VectorView<const int, Space> rows, VectorView<const int, Space> columns, std::int64_t num_cols) {
-  const impl::Selection<Scalar, Space> selection{a, rows, columns};
+  const impl::Selection<Scalar, Space> selection{a, num_rows, rows, columns};
   const auto [row_ptrs, nnz] = impl::scan_row_lengths(space, label, num_rows, selection);
   CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> part(
       num_rows, num_cols, row_ptrs, allocate<Vector<int, Space>>(space, label + "::col_idxs", nnz),
       allocate<Vector<Scalar, Space>>(space, label + "::values", nnz));
-  Kokkos::parallel_for(label + "::copy",
-                       Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, num_rows),
-                       impl::CopySelected<Scalar, Space>{selection, row_ptrs, part.col_idxs, part.values});
+  if (num_rows > 0)
+    Kokkos::parallel_for(label + "::copy", impl::EightLanesARow<Space>{num_rows}.policy(space),
+                         impl::CopySelected<Scalar, Space>{selection, row_ptrs, part.col_idxs, part.values});
   sort_rows(space, part);
   return part;
 }
