@@ -7,7 +7,7 @@
 
 FOLDER (default: results/h200/ranks next to this script) has files MATRIX_strong_npN.json, MATRIX_mpi_npN.json (the same with messages by
 MPI from pinned host memory), MATRIX_adaptive_fsai_npN.json, MATRIX_weak_npN.json, of multigrid MATRIX_amg_npN.json and MATRIX_amg_weak_npN.json, the same with
-amg_before of the version before products over ranks became faster, and of peer_petsc_ksp ksp_MATRIX_npN.json, as run_gpu.sh
+amg_before of earlier versions, and of peer_petsc_ksp ksp_MATRIX_npN.json, as run_gpu.sh
 names them.
 """
 

@@ -69,6 +69,31 @@ TEST(PetscDistributed, BlocksOfAHostAreNotCopied) {
   EXPECT_EQ(rows.copied(), "");
 }
 
+TEST(PetscDistributed, ProductsByBlocksReadTheMatrixOnly) {
+  const PetscSpace space;
+  const OwnedMat matrix =
+      assemble(of_full_blocks(problem("poisson2d:8"), 3), parts_of_blocks(64, 3).front(), MATBAIJ, 3);
+  const DistributedAijMatrix a(space, matrix.get());
+  const MultiVector<double, PetscSpace> x("x", a.num_rows(), 2), y("y", a.num_rows(), 2);
+  a.product().apply(space, x, y);
+  std::vector<Mat> parts = {matrix.get()};
+  if (num_ranks() > 1) {
+    const PetscInt* numbers = nullptr;
+    parts.resize(2);
+    check(MatMPIBAIJGetSeqBAIJ(matrix.get(), &parts[0], &parts[1], &numbers));
+  }
+  const auto states = [&] {
+    std::vector<PetscObjectState> all;
+    for (const Mat part : parts) all.push_back(petsc::impl::state_of(part, MatGetState));
+    return all;
+  };
+  const auto before = states();
+  const ToolEvents events;
+  a.product().apply(space, x, y);
+  EXPECT_EQ(states(), before);
+  EXPECT_THAT(events.allocations(), ::testing::IsEmpty());
+}
+
 TEST(PetscDistributed, ProductsByBlocksSeeNewValuesAndOverlap) {
   HostMatrix<double> whole = of_full_blocks(problem("poisson2d:8"), 3);
   const NamedParts parts = parts_of_blocks(64, 3).front();

@@ -92,8 +92,8 @@ AijArrays arrays_of(Mat a) {
   if (has_type(a, MATSEQBAIJ)) {  // PETSc has them on the host only
     PetscScalar* values = nullptr;
     check(MatSeqBAIJGetArray(a, &values));
+    // Restoring them would tell everybody that the matrix has changed, who then copies it or sets up again.
     arrays = {pattern.col_idxs, values, is_host_space<Space>};
-    check(MatSeqBAIJRestoreArray(a, &values));
     return arrays;
   }
   if constexpr (is_host_space<Space>) {
