@@ -7,7 +7,7 @@
 
 FOLDER (default: results/h200/ranks next to this script) has files MATRIX_strong_npN.json, MATRIX_mpi_npN.json (the same with messages by
 MPI from pinned host memory), MATRIX_adaptive_fsai_npN.json, MATRIX_weak_npN.json, of multigrid MATRIX_amg_npN.json and MATRIX_amg_weak_npN.json, the same with
-amg_before of earlier versions, and of peer_petsc_ksp ksp_MATRIX_npN.json, as run_gpu.sh
+amg_before and amg_older of earlier versions, and of peer_petsc_ksp ksp_MATRIX_npN.json, as run_gpu.sh
 names them.
 """
 
@@ -17,6 +17,7 @@ from pathlib import Path
 
 from results_file import lines, load
 
+VERSIONS = [None, "_before", "_older"]
 STEPS = ["exchange", "own_part", "remote_part", "product", "all_reduce", "apply", "setup", "cg", "transpose"]
 
 
@@ -86,14 +87,14 @@ def print_variants(found):
 
 
 def multigrid(folder):
-    """By (matrix, is weak, is before) and number of GPUs the runs of multigrid by their steps."""
+    """By (matrix, is weak, version) and number of GPUs the runs of multigrid by their steps."""
     found = {}
     for file in sorted(folder.glob("*3d_*_amg_*np*.json")):
         if file.stem.startswith("ksp_"):
             continue
-        name = re.fullmatch(r"(.+)_amg(_before)?(_weak)?_np(\d+)", file.stem)
+        name = re.fullmatch(r"(.+)_amg(_before|_older)?(_weak)?_np(\d+)", file.stem)
         runs = {step_of(line["name"]): line for line in load(file)["benchmarks"] if "single_reduction" not in line["name"]}
-        found.setdefault((name[1], bool(name[3]), bool(name[2])), {})[int(name[4])] = runs
+        found.setdefault((name[1], bool(name[3]), VERSIONS.index(name[2])), {})[int(name[4])] = runs
     return found
 
 
@@ -101,12 +102,12 @@ def print_multigrid(folder):
     found = multigrid(folder)
     print("## Multigrid over ranks, ms\n")
     rows = []
-    for (matrix, is_weak, is_before), counts in sorted(found.items()):
-        one = counts.get(1) or found.get((matrix, False, is_before), {}).get(1)
+    for (matrix, is_weak, version), counts in sorted(found.items()):
+        one = counts.get(1) or found.get((matrix, False, version), {}).get(1)
         for gpus, runs in sorted(counts.items()):
             total = runs["setup"]["real_time"] + runs["cg"]["real_time"]
             speedup = "" if gpus == 1 or is_weak or not one else f"{(one['setup']['real_time'] + one['cg']['real_time']) / total:.2f}"
-            rows.append([matrix + (", a GPU" if is_weak else ""), "before" if is_before else "now", gpus, cell(runs["setup"]["real_time"]),
+            rows.append([matrix + (", a GPU" if is_weak else ""), (VERSIONS[version] or "_now")[1:], gpus, cell(runs["setup"]["real_time"]),
                          cell(runs["setup"]["rows_ms"]), cell(runs["setup"]["import_ms"]), cell(runs["again"]["real_time"]),
                          f"{runs['again']['real_time'] / runs['setup']['real_time']:.2f}", cell(runs["apply"]["real_time"]),
                          cell(runs["apply"]["import_ms"]), cell(runs["apply"]["gather_ms"]), round(runs["cg"]["iterations"]),

@@ -230,7 +230,7 @@ def table_of_iterations():
     rows.append([f"agree, of {sum(name in found for name in SLIDES)}", "", "", *counts])
     yield from results_file.lines(["matrix", "rows", "entries", *PRECONDS], rows)
     yield ("A cell agrees where it differs by at most two iterations or 15 per cent. cage6 is made by its rule ([cage.py](../perf_tests/papers/cage.py)). "
-           "The differences have their reasons: without a preconditioner and with Jacobi hundreds of iterations depend on rounding; where LF10, cage6 and steam1 do not converge in the slides, "
+           "The differences have their reasons: without a preconditioner and with Jacobi hundreds of iterations depend on rounding; where LF10 and cage6 do not converge in the slides, "
            "ours may have gone on by its restart after a breakdown. Their ISAI has at most 32 entries a row, so that isooctane is not for it; why it "
            "takes more iterations than ours on mhdb416, ck104 and others is not known. Their ParILU has a number of sweeps that is not stated: olm100 takes 98 "
            "iterations there, as with too few sweeps here, and with factors that have settled as many as ILU(0). Some systems of isooctane stagnate above a relative residual of 1e-6, as Gaussian elimination does.")

@@ -233,7 +233,7 @@ def figures_10_and_11():
                 first = first or (rest and (count, rest))
                 rows.append([found.matrix, paper, MACHINES[machine], count, milliseconds(product),
                              f"{in_turn['over_overlapped']:.2f}" if in_turn else "not measured", f"{rest:.3g}" if rest else "not measured",
-                             f"{first[0] * first[1] / (count * rest):.2f}" if rest else "not measured"])
+                             f"{first[0] * first[1] / (count * rest):.2f}" if rest and (count, rest) != first else "-" if rest else "not measured"])
     yield from results_file.lines(["matrix", "in the place of", "machine", "ranks", "product, ms", "exchange first / overlap", "an iteration, ms",
                                    "efficiency"], rows)
     yield REPEAT_RANKS

@@ -4,6 +4,7 @@
 // CUDA's devices. This file is compiled where Kokkos has that backend.
 #include <prekond/core/devices.hpp>
 #include <prekond/core/error.hpp>
+#include <prekond/core/impl/device_speed.hpp>
 #include <prekond/core/impl/setup_memory.hpp>
 
 #include <map>
@@ -84,6 +85,21 @@ void enable_access(int from, int to) {
   if (const cudaMemPool_t pool = pool_of(to)) check(cudaMemPoolSetAccess(pool, &access, 1), failed);
 }
 
+/// The setups of a device that are under way.
+struct Setups {
+  int count = 0;
+  std::uint64_t kept_before = 0;
+};
+std::mutex of_setups;
+std::map<int, Setups> setups_of_device;
+
+/// The bytes that a device's pool keeps where no setup is under way.
+std::uint64_t kept_without_setups(int device) {
+  const std::scoped_lock lock(of_setups);
+  const Setups& setups = setups_of_device[device];
+  return setups.count > 0 ? setups.kept_before : kept_bytes(pool_of(device));
+}
+
 }  // namespace
 
 struct Devices::Streams {
@@ -137,7 +153,7 @@ Devices::Devices(int count) : m_streams(std::make_unique<Streams>()) {
   for (const int from : devices)
     for (const int to : devices)
       if (from != to) enable_access(from, to);
-  const std::uint64_t kept = kept_bytes(pool_of(first));
+  const std::uint64_t kept = kept_without_setups(first);
   devices.erase(devices.begin());
   for (const int other : devices) {
     keep_freed(pool_of(other), kept);
@@ -148,31 +164,35 @@ Devices::Devices(int count) : m_streams(std::make_unique<Streams>()) {
 Devices::~Devices() = default;
 
 void keep_freed_memory(std::uint64_t bytes) {
-  keep_freed(pool_of(Kokkos::Cuda().cuda_device()), bytes);
+  const int device = Kokkos::Cuda().cuda_device();
+  const std::scoped_lock lock(of_setups);
+  Setups& setups = setups_of_device[device];
+  if (setups.count > 0)
+    setups.kept_before = bytes;
+  else
+    keep_freed(pool_of(device), bytes);
 }
 
 namespace impl {
-namespace {
-
-/// The setups of a device that are under way.
-struct Setups {
-  int count = 0;
-  std::uint64_t kept_before = 0;
-};
-std::mutex of_setups;
-std::map<int, Setups> setups_of_device;
-
-}  // namespace
 
 void SetupMemory::begin() {
+#ifdef KOKKOS_ENABLE_IMPL_CUDA_MALLOC_ASYNC
   const cudaMemPool_t pool = m_device < 0 ? nullptr : pool_of(m_device);
+#else
+  const cudaMemPool_t pool = nullptr;  // Kokkos allocates elsewhere
+#endif
   if (pool == nullptr) m_device = -1;
   if (m_device < 0) return;
   const std::scoped_lock lock(of_setups);
   Setups& setups = setups_of_device[m_device];
   if (setups.count == 0) {
-    setups.kept_before = kept_bytes(pool);
-    keep_freed(pool, ~std::uint64_t(0));
+    std::uint64_t all = ~std::uint64_t(0);
+    if (cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &setups.kept_before) != cudaSuccess ||
+        cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all) != cudaSuccess) {
+      cudaGetLastError();  // the setup goes on without
+      m_device = -1;
+      return;
+    }
   }
   ++setups.count;
 }
@@ -182,9 +202,20 @@ SetupMemory::~SetupMemory() {
   const std::scoped_lock lock(of_setups);
   Setups& setups = setups_of_device[m_device];
   if (--setups.count > 0) return;
-  cudaMemPoolSetAttribute(pool_of(m_device), cudaMemPoolAttrReleaseThreshold, &setups.kept_before);
+  if (cudaMemPoolSetAttribute(pool_of(m_device), cudaMemPoolAttrReleaseThreshold, &setups.kept_before) !=
+      cudaSuccess)
+    cudaGetLastError();
+}
+
+std::int64_t speed_of_device(int device) {
+  if (device < 0) return 0;
+  int processors = 0, kilohertz = 0;
+  if (cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device) == cudaSuccess &&
+      cudaDeviceGetAttribute(&kilohertz, cudaDevAttrClockRate, device) == cudaSuccess)
+    return std::int64_t(processors) * (kilohertz / 1000);
+  cudaGetLastError();
+  return 0;
 }
 
 }  // namespace impl
-
 }  // namespace prekond

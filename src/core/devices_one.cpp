@@ -4,6 +4,7 @@
 // The devices of a backend that has no instances on further ones.
 #include <prekond/core/devices.hpp>
 #include <prekond/core/error.hpp>
+#include <prekond/core/impl/device_speed.hpp>
 #include <prekond/core/impl/setup_memory.hpp>
 
 namespace prekond {
@@ -27,5 +28,9 @@ void keep_freed_memory(std::uint64_t) {}
 
 void impl::SetupMemory::begin() {}
 impl::SetupMemory::~SetupMemory() = default;
+
+std::int64_t impl::speed_of_device(int) {
+  return 0;
+}
 
 }  // namespace prekond

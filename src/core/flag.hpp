@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <prekond/core/views.hpp>
+
 #include "core/concurrent_words.hpp"
 
 #include <string>
@@ -9,27 +10,41 @@
 namespace prekond::impl {
 
 /// Whether any thread of a kernel has found something. A reduction by teams takes several times as long on a
-/// device where rows are short.
+/// device where rows are short. It has to outlive the kernel.
 template <class Space>
 class Flag {
  public:
-  Flag(const Space& space, const std::string& label)
-      : m_word(allocate_zero<Vector<int, Space>>(space, label, 1)) {}
+  /// The part that the kernel gets.
+  class Raise {
+   public:
+    explicit Raise(int* word) : m_word(word) {}
+    KOKKOS_FORCEINLINE_FUNCTION void operator()() const { raise_flag(*m_word, 1); }
 
-  KOKKOS_FORCEINLINE_FUNCTION void raise() const { raise_flag(m_word(0), 1); }
+   private:
+    int* m_word;
+  };
+
+  Flag(const Space& space, const std::string& label) {
+    if constexpr (!is_host_space<Space>) m_word = allocate_zero<Vector<int, Space>>(space, label, 1);
+  }
+  Flag(const Flag&) = delete;
+  Flag& operator=(const Flag&) = delete;
+
+  Raise raise() { return Raise(is_host_space<Space> ? &m_on_host : m_word.data()); }
 
   /// Fences.
-  bool is_raised(const Space& space) const {
-    int word = 0;
-    Kokkos::deep_copy(space,
-                      Kokkos::View<int, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(&word),
-                      Kokkos::subview(m_word, 0));
+  bool is_raised(const Space& space) {
+    if constexpr (!is_host_space<Space>)
+      Kokkos::deep_copy(
+          space, Kokkos::View<int, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(&m_on_host),
+          Kokkos::subview(m_word, 0));
     space.fence("prekond::flag");
-    return word != 0;
+    return m_on_host != 0;
   }
 
  private:
-  Vector<int, Space> m_word;
+  int m_on_host = 0;
+  Vector<int, Space> m_word;  ///< of a device
 };
 
 }  // namespace prekond::impl

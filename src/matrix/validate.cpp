@@ -193,17 +193,18 @@ std::string describe(const HostRow<Scalar>& in, std::int64_t i, Place k, std::in
          "; all values must be finite";
 }
 
+/// Raises the flag where the columns of a row do not ascend.
 template <class Scalar, class Space>
 struct FindDescents {
   using Rows = impl::RowTeams<Space>;
   CsrView<Scalar, Space> a;
-  impl::Flag<Space> found;
+  typename impl::Flag<Space>::Raise found;
 
   KOKKOS_FUNCTION void operator()(const typename Rows::Member& team) const {
     Rows{a.num_rows}.for_each_row(team, [&](std::int64_t i) {
       Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, a.row_ptrs(i) + 1, a.row_ptrs(i + 1)),
                            [&](std::size_t k) {
-                             if (a.col_idxs(k - 1) >= a.col_idxs(k)) found.raise();
+                             if (a.col_idxs(k - 1) >= a.col_idxs(k)) found();
                            });
     });
   }
@@ -301,9 +302,9 @@ void validate(const Space& space, const CsrView<Scalar, Space>& a) {
 template <class Scalar, class Space>
 bool rows_ascend(const Space& space, const CsrView<Scalar, Space>& a) {
   if (a.nnz() == 0) return true;
-  const impl::Flag<Space> found(space, "prekond::rows_ascend");
+  impl::Flag<Space> found(space, "prekond::rows_ascend");
   Kokkos::parallel_for("prekond::rows_ascend", impl::RowTeams<Space>::policy(space, a.num_rows, a.nnz()),
-                       FindDescents<Scalar, Space>{a, found});
+                       FindDescents<Scalar, Space>{a, found.raise()});
   return !found.is_raised(space);
 }
 

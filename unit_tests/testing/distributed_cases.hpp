@@ -342,6 +342,16 @@ void expect_redistributed(const DistributedMatrix<double, Space>& a, int rank) {
   EXPECT_EQ(empty->num_cols(), size);
   EXPECT_EQ(empty->own_rows().nnz(), 0);
   EXPECT_EQ(to_vector(empty->global_numbers(Space())), own);
+  for (std::int64_t i = 0; i < size; ++i)
+    EXPECT_EQ(empty->global_number(i), own[static_cast<std::size_t>(i)]);
+  EXPECT_EQ(empty->column_import().num_cols(), size);
+  EXPECT_EQ(empty->remote_rows(Space(), to_device<Space>(others)).col_idxs.extent(0), 0U);
+  const MultiVector<double, Space> x("x", size, 2), y("y", size, 2);
+  Kokkos::deep_copy(x, 3.0);
+  Kokkos::deep_copy(y, 2.0);
+  empty->product().apply(Space(), x, y, 1.0, 0.5);
+  Space().fence();
+  EXPECT_EQ(columns_of(y), std::vector<std::vector<double>>(2, std::vector<double>(own.size(), 1.0)));
   const auto import = empty->make_import(Space(), to_device<Space>(others));
   expect_import<Space>(*import, own, others);
   expect_reverse<Space>(*import, own, others, ranks_that_want(*empty, last, own, others));

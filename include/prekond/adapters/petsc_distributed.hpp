@@ -125,9 +125,9 @@ std::unique_ptr<const AijProduct<Space>> make_product(const Space& space, Mat a,
 /// with that of a device (-use_gpu_aware_mpi), else by NCCL where it can be, else through the host's memory;
 /// or as `transport` says (mpi::Transport).
 template <class Space>
-class DistributedAijMatrix : public impl::RowsOverRanks<Space> {
-  using Rows = impl::RowsOverRanks<Space>;
-  using Rows::m_comm, Rows::m_layout, Rows::m_messages, Rows::m_plans, Rows::m_transport;
+class DistributedAijMatrix : public impl::DistributedRows<Space> {
+  using Rows = impl::DistributedRows<Space>;
+  using Rows::m_comm, Rows::m_layout, Rows::m_message_comm, Rows::m_plans, Rows::m_transport;
 
  public:
   using local_type = LocalMatrix<Space>;
@@ -145,8 +145,8 @@ class DistributedAijMatrix : public impl::RowsOverRanks<Space> {
     m_remote_numbers =
         prekond::impl::copied_to(space, std::vector<std::int64_t>(m_numbers.begin(), m_numbers.end()),
                                  "prekond::petsc::remote_numbers");
-    m_messages_in_words = m_messages.in_words();
-    if (m_messages.device.transport) m_device_transport = m_messages_in_words;
+    m_messages = m_message_comm.in_words();
+    if (m_message_comm.device.transport) m_device_transport = m_messages;
     const auto plan = m_plans.plan(space, m_comm, m_layout.get(), m_numbers);
     m_product.emplace(space, m_comm, m_layout.get(), parts, plan, transport);
     m_import = impl::make_import<Space>(space, m_comm, m_layout.get(), plan, transport);
@@ -156,7 +156,7 @@ class DistributedAijMatrix : public impl::RowsOverRanks<Space> {
   /// sends them.
   const std::string& device_transport() const { return m_device_transport; }
   /// The library that sends messages, and why no device does, see mpi::MessageComm::in_words.
-  const std::string& messages() const { return m_messages_in_words; }
+  const std::string& messages() const { return m_messages; }
 
   /// The rank's own rows.
   const local_type& rows() const { return *m_rows; }
@@ -200,8 +200,8 @@ class DistributedAijMatrix : public impl::RowsOverRanks<Space> {
     const auto all = column_numbers<Space>(space, {m_layout.get()->N / b, m_layout.get()->rstart / b, {}},
                                            num_rows() / b, remote);
     const auto wanted = impl::checked_numbers<Space>(m_comm, blocks.get(), global);
-    return impl::make_row_exchange<Space>(
-               m_comm, impl::RowPlans<Space>().plan(space, m_comm, blocks.get(), wanted), m_transport)
+    return impl::make_row_exchange<Space>(m_comm, m_block_plans.plan(space, m_comm, blocks.get(), wanted),
+                                          m_transport)
         ->fetch(space, m_product->own(space, all), m_product->others(space, remote));
   }
 
@@ -215,10 +215,11 @@ class DistributedAijMatrix : public impl::RowsOverRanks<Space> {
 
   impl::OwnedMat m_a;
   std::string m_device_transport;
-  std::string m_messages_in_words;
+  std::string m_messages;
   std::optional<local_type> m_rows;
   std::vector<PetscInt> m_numbers;  ///< of the columns that follow the rank's own
   Vector<const std::int64_t, Space> m_remote_numbers;
+  mutable impl::RowPlans<Space> m_block_plans;
   std::optional<impl::AijProduct<Space>> m_product;
   std::unique_ptr<const VectorImport<PetscScalar, Space>> m_import;
 };

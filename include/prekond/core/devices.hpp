@@ -44,10 +44,10 @@ class Devices {
 };
 
 /// Memory that is freed stays with the pool of Kokkos's device, up to `bytes`, and serves later allocations:
-/// a setup allocates and frees hundreds of arrays, and each that goes back to the driver is mapped anew and
-/// waits for the device. With CUDA, where Kokkos allocates from that pool
-/// (Kokkos_ENABLE_IMPL_CUDA_MALLOC_ASYNC, which the preset cuda sets); else nothing changes. Other
-/// libraries of the process, which allocate by themselves, do not see the memory kept. After
+/// what goes back to the driver is mapped anew. A setup, which allocates and frees hundreds of arrays, keeps
+/// them by itself while it lasts; this keeps them from one setup to the next. With CUDA, where Kokkos
+/// allocates from that pool (Kokkos_ENABLE_IMPL_CUDA_MALLOC_ASYNC, which the preset cuda sets); else nothing
+/// changes. Other libraries of the process, which allocate by themselves, do not see the memory kept. After
 /// Kokkos::initialize.
 void keep_freed_memory(std::uint64_t bytes = ~std::uint64_t(0));
 

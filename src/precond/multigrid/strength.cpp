@@ -117,21 +117,21 @@ CsrGraph<Space> symmetric_strong_entries(const Space& space, const CsrView<Scala
   return result;
 }
 
-/// Whether the d rows of a node have the same columns, in whole aligned blocks.
+/// Raises the flag where the rows of a block row do not have the same columns, in whole aligned blocks.
 template <class Space>
 struct FindBrokenBlocks {
   CsrGraphView<Space> a;
   int rows, cols;  ///< of a block
-  Flag<Space> found;
+  typename Flag<Space>::Raise found;
   KOKKOS_FUNCTION void operator()(const typename RowTeams<Space>::Member& team) const {
     RowTeams<Space>{a.num_rows}.for_each_row(team, [&](std::int64_t i) {
       const std::int64_t first = i / rows * rows;
       const std::size_t begin = a.row_ptrs(i), begin_of_first = a.row_ptrs(first);
       const int length = static_cast<int>(a.row_ptrs(i + 1) - begin);
       const bool fits = length % cols == 0 && std::size_t(length) == a.row_ptrs(first + 1) - begin_of_first;
-      if (!fits) found.raise();
+      if (!fits) found();
       Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, fits ? length / cols : 0), [&](int k) {
-        if (!is_whole(begin + k * cols, begin_of_first + k * cols)) found.raise();
+        if (!is_whole(begin + k * cols, begin_of_first + k * cols)) found();
       });
     });
   }
@@ -240,10 +240,10 @@ CsrGraph<Space> whole_blocks(const Space& space, const std::type_identity_t<CsrG
                              int cols) {
   using impl::RowTeams;
   if (a.num_rows == 0 || a.num_rows % rows != 0 || a.num_cols % cols != 0) return {};
-  const impl::Flag<Space> broken(space, "prekond::whole_blocks::broken");
+  impl::Flag<Space> broken(space, "prekond::whole_blocks::broken");
   Kokkos::parallel_for("prekond::whole_blocks::find_broken",
                        RowTeams<Space>::policy(space, a.num_rows, a.nnz()),
-                       impl::strength::FindBrokenBlocks<Space>{a, rows, cols, broken});
+                       impl::strength::FindBrokenBlocks<Space>{a, rows, cols, broken.raise()});
   if (broken.is_raised(space)) return {};
   const std::int64_t n = a.num_rows / rows, nnz = a.nnz() / rows / cols;
   const CsrGraph<Space> result{

@@ -127,11 +127,13 @@ class RowPlans {
   Plan plan(const Space& space, MPI_Comm comm, PetscLayout rows, const std::vector<PetscInt>& numbers) {
     unsigned same = 0;
     for (std::size_t k = 0; k < m_kept.size(); ++k) same |= unsigned(m_kept[k].numbers == numbers) << k;
-    MPI_Allreduce(MPI_IN_PLACE, &same, 1, MPI_UNSIGNED, MPI_BAND, comm);
+    if (!m_kept.empty()) MPI_Allreduce(MPI_IN_PLACE, &same, 1, MPI_UNSIGNED, MPI_BAND, comm);
     if (same != 0) return m_kept[static_cast<std::size_t>(std::countr_zero(same))].plan;
     const RowPlan made = plan_of(comm, rows, numbers);
+    Kept kept;
+    mpi::together(comm, [&] { kept = {numbers, {made.neighbours, made.lists(space)}}; });
     if (m_kept.size() == most) m_kept.erase(m_kept.begin());
-    m_kept.push_back({numbers, {made.neighbours, made.lists(space)}});
+    m_kept.push_back(std::move(kept));
     return m_kept.back().plan;
   }
 

@@ -92,7 +92,7 @@ AijArrays arrays_of(Mat a) {
   if (has_type(a, MATSEQBAIJ)) {  // PETSc has them on the host only
     PetscScalar* values = nullptr;
     check(MatSeqBAIJGetArray(a, &values));
-    // Restoring them would tell everybody that the matrix has changed, who then copies it or sets up again.
+    // Restoring them would raise the matrix's state, and whoever watches it would copy it or set up again.
     arrays = {pattern.col_idxs, values, is_host_space<Space>};
     return arrays;
   }

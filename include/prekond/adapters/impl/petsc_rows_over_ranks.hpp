@@ -1,13 +1,14 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// Rows that PETSc distributes over ranks: what their exchanges need, with any entries.
+/// Rows that PETSc distributes over ranks.
 #include <prekond/adapters/impl/petsc_exchange.hpp>
 #include <prekond/adapters/petsc.hpp>
 #include <prekond/distributed/impl/rows_by_number.hpp>
 #include <prekond/matrix/spmv.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <numeric>
@@ -17,9 +18,10 @@
 
 namespace prekond::petsc::impl {
 
-/// What does not depend on the entries. Keeps the layout and the communicator.
+/// The part of a distributed matrix that does not depend on its entries. Keeps the layout and the
+/// communicator.
 template <class Space>
-class RowsOverRanks : public DistributedMatrix<PetscScalar, Space> {
+class DistributedRows : public DistributedMatrix<PetscScalar, Space> {
  public:
   std::int64_t num_rows() const override { return m_layout.get()->n; }
   std::int64_t num_global_rows() const override { return m_layout.get()->N; }
@@ -86,9 +88,9 @@ class RowsOverRanks : public DistributedMatrix<PetscScalar, Space> {
 
  protected:
   /// Collective. \throws as mpi::device_transport
-  RowsOverRanks(MPI_Comm comm, PetscLayout rows, mpi::Transport transport)
-      : m_messages(message_comm<Space>(comm, transport)),
-        m_comm(m_messages.comm),
+  DistributedRows(MPI_Comm comm, PetscLayout rows, mpi::Transport transport)
+      : m_message_comm(message_comm<Space>(comm, transport)),
+        m_comm(m_message_comm.comm),
         m_layout(keep(rows)),
         m_transport(transport),
         m_reducer(m_comm) {}
@@ -118,7 +120,7 @@ class RowsOverRanks : public DistributedMatrix<PetscScalar, Space> {
     return rank == 0;
   }
 
-  mpi::MessageComm m_messages;  ///< keeps the communicator
+  mpi::MessageComm m_message_comm;  ///< keeps the communicator
   MPI_Comm m_comm;
   OwnedLayout m_layout;
   mpi::Transport m_transport;
@@ -126,10 +128,22 @@ class RowsOverRanks : public DistributedMatrix<PetscScalar, Space> {
   mutable RowPlans<Space> m_plans;
 };
 
+/// y = 0 x + beta y
+template <class Space>
+class NoProduct : public CsrOperator<PetscScalar, Space> {
+ public:
+  NoProduct(const CsrView<PetscScalar, Space>& rows, const RowNumbers<Space>& numbers)
+      : CsrOperator<PetscScalar, Space>(rows), m_numbers(numbers) {}
+  RowNumbers<Space> row_numbers(const Space& /*space*/) const override { return m_numbers; }
+
+ private:
+  RowNumbers<Space> m_numbers;
+};
+
 /// Rows without entries.
 template <class Space>
-class NoEntries : public RowsOverRanks<Space> {
-  using Rows = RowsOverRanks<Space>;
+class NoEntries : public DistributedRows<Space> {
+  using Rows = DistributedRows<Space>;
   using Rows::m_layout;
 
  public:
@@ -140,7 +154,7 @@ class NoEntries : public RowsOverRanks<Space> {
       : Rows(comm, rows, transport),
         m_row_ptrs(
             allocate_zero<Vector<std::size_t, Space>>(space, "prekond::petsc::no_entries", rows->n + 1)) {
-    m_product.emplace(own_rows());
+    m_product.emplace(own_rows(), RowNumbers<Space>{num_global_rows(), rows->rstart, {}});
     m_import = this->make_import(space, {});
   }
 
@@ -161,12 +175,12 @@ class NoEntries : public RowsOverRanks<Space> {
 
  private:
   Vector<std::size_t, Space> m_row_ptrs;
-  std::optional<CsrOperator<PetscScalar, Space>> m_product;
+  std::optional<NoProduct<Space>> m_product;
   std::unique_ptr<const VectorImport<PetscScalar, Space>> m_import;
 };
 
 template <class Space>
-std::unique_ptr<const DistributedMatrix<PetscScalar, Space>> RowsOverRanks<Space>::with_rows(
+std::unique_ptr<const DistributedMatrix<PetscScalar, Space>> DistributedRows<Space>::with_rows(
     const Space& space, VectorView<const std::int64_t, Space> own) const {
   OwnedLayout rows;
   check(PetscLayoutCreateFromSizes(m_comm, static_cast<PetscInt>(own.extent(0)), PETSC_DETERMINE, 1,

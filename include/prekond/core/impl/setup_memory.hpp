@@ -1,19 +1,17 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-#include <Kokkos_Core.hpp>
-
-#include <type_traits>
+#include <prekond/core/impl/device_speed.hpp>
 
 namespace prekond::impl {
 
-/// While one lives, memory that is freed stays with its device's pool (see keep_freed_memory), and the pool
-/// is as before once no other one of that device does. Nothing happens where Kokkos takes no memory from a
-/// pool.
+/// While one lives, memory that is freed stays with its device's pool, see keep_freed_memory. The pool keeps
+/// what it kept before when the last one of that device ends. A pool that cannot do so is left as it is.
+/// Nothing happens where Kokkos takes no memory from a pool.
 class SetupMemory {
  public:
   template <class Space>
-  explicit SetupMemory(const Space& space) : m_device(device_of(space)) {
+  explicit SetupMemory(const Space& space) : m_device(number_of_device(space)) {
     begin();
   }
   ~SetupMemory();
@@ -21,13 +19,6 @@ class SetupMemory {
   SetupMemory& operator=(const SetupMemory&) = delete;
 
  private:
-  template <class Space>
-  static int device_of([[maybe_unused]] const Space& space) {
-#ifdef KOKKOS_ENABLE_CUDA
-    if constexpr (std::is_same_v<Space, Kokkos::Cuda>) return space.cuda_device();
-#endif
-    return -1;
-  }
   void begin();
 
   int m_device;  ///< -1: a space without a pool

@@ -7,7 +7,7 @@
 
 namespace prekond::impl {
 
-/// Teams of a kernel that copies parts of rows: eight lanes have a row, on a host a thread.
+/// Teams of a kernel that copies parts of rows: eight lanes take a row, and one thread does on a host.
 template <class Space>
 struct EightLanesARow {
   using Policy = Kokkos::TeamPolicy<Space>;

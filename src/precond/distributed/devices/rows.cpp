@@ -21,8 +21,8 @@ template <class T>
 using HostView =
     Kokkos::View<T*, Kokkos::LayoutLeft, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 
-/// ends(k): where the k-th range ends, as near as can be to its part of the work; the first k + 1 have
-/// ends(k) of `speed` together, on entry.
+/// ends(k): where the k-th range ends, as near as can be to its part of the work. On entry it is the sum of
+/// the first k + 1 speeds; `speed` is that of all.
 template <class Space>
 void end_ranges(const Space& space, const CsrGraphView<Space>& a, std::int64_t block_rows, std::int64_t speed,
                 const Vector<std::int64_t, Space>& ends) {

@@ -18,14 +18,16 @@ struct RowRange {
   bool operator==(const RowRange& other) const { return begin == other.begin && end == other.end; }
 };
 
-/// All rows in ranges, in their order, whose work is to each other as the speeds, which are positive; whole
-/// blocks of `block_rows` rows. Ranges may be empty. The work of a row with m entries is taken to be 1 + m,
-/// which is an integer: the same ranges every time. Fences.
+/// All rows in ranges, in their order, whose work is in proportion to the speeds; whole blocks of
+/// `block_rows` rows. Ranges may be empty. The work of a row with m entries is taken to be 1 + m, which is an
+/// integer: the same ranges every time. Fences.
 ///
 /// For four ranges of a matrix whose first half has 7 entries a row and whose second half has 40, the slowest
 /// takes on one thread of a host, over their mean, for fsai, adaptive_fsai, nonsymmetric_fsai and isai:
 /// 1.05 to 1.47 by 1 + m, 1.2 to 3.0 by 1 + m^2, 1.25 to 3.0 by 1 + m^3, 1.1 to 2.9 by the number of rows
 /// (poisson3d:26 before elasticity3d:14, convection_diffusion3d:24 before irregular3d:16,mean=40,longest=80).
+///
+/// \pre the speeds are positive, and their sum is below 2^31
 template <class Space>
 std::vector<RowRange> ranges_of_work(const Space& space, const CsrGraphView<Space>& a,
                                      const std::vector<std::int64_t>& speeds, int block_rows);

@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prekond/core/impl/device_speed.hpp>
+#include <prekond/core/impl/setup_memory.hpp>
 #include <prekond/core/scalar.hpp>
 #include <prekond/precond/several_devices.hpp>
 #include "sparse_product/transpose.hpp"
@@ -81,21 +83,14 @@ void check_method(const MatrixPreconditioner<Scalar, Space>& method) {
                    all + "without block_size=0 and relaxation_steps, or one device");
 }
 
-/// Multiprocessors times their clock in MHz: setups of rows are bound by instructions. On hosts 1.
+/// The speeds of the devices to each other; the same for all where one's is not known.
 template <class Space>
-std::int64_t speed_of([[maybe_unused]] const Space& space) {
-#ifdef KOKKOS_ENABLE_CUDA
-  if constexpr (std::is_same_v<Space, Kokkos::Cuda>) {
-    const auto attribute = [&](cudaDeviceAttr which) {
-      int value = 0;
-      const bool known = cudaDeviceGetAttribute(&value, which, space.cuda_device()) == cudaSuccess;
-      return known ? std::int64_t(value) : std::int64_t(0);
-    };
-    return std::max<std::int64_t>(
-        1, attribute(cudaDevAttrMultiProcessorCount) * (attribute(cudaDevAttrClockRate) / 1000));
-  }
-#endif
-  return 1;
+std::vector<std::int64_t> speeds_of(const Space& first, const std::vector<Space>& others) {
+  std::vector<std::int64_t> speeds;
+  speeds.push_back(impl::speed_of_device(impl::number_of_device(first)));
+  for (const Space& other : others) speeds.push_back(impl::speed_of_device(impl::number_of_device(other)));
+  if (std::count(speeds.begin(), speeds.end(), 0) > 0) speeds.assign(speeds.size(), 1);
+  return speeds;
 }
 
 /// Threads with one instance would read each other's results. \throws InputError
@@ -170,9 +165,7 @@ template <class Scalar, class Space>
 auto SeveralDevices<Scalar, Space>::planned(const Space& space, const CsrView<Scalar, Space>& a) const
     -> std::vector<Device> {
   const RowReach reach = m_prototype->reach();
-  std::vector<std::int64_t> speeds = {speed_of(space)};
-  for (const Space& other : m_others) speeds.push_back(speed_of(other));
-  const auto ranges = ranges_of_work<Space>(space, a, speeds, reach.block_rows);
+  const auto ranges = ranges_of_work<Space>(space, a, speeds_of(space, m_others), reach.block_rows);
   const auto read = ranges_read<Space>(space, a, ranges, reach);
   std::vector<Device> devices(ranges.size());
   for (std::size_t k = 0; k < ranges.size(); ++k) {
@@ -192,6 +185,7 @@ auto SeveralDevices<Scalar, Space>::planned(const Space& space, const CsrView<Sc
 template <class Scalar, class Space>
 void SeveralDevices<Scalar, Space>::set_up(const Space& there, const CsrView<Scalar, Space>& a,
                                            const std::pair<double, double>& diagonal, Device& device) {
+  const impl::SetupMemory memory(there);
   const Kokkos::Timer timer;
   const bool is_first = &device == &m_devices.front();
   const bool is_a = is_first && device.read.size() == a.num_cols;

@@ -50,7 +50,8 @@ inline double time_on_one(const std::string& method, const OptionMap& options, d
   return 1e-6 * found->second * work;
 }
 
-/// Milliseconds on several devices, of which all but the first are sent `bytes` of A's rows.
+/// Milliseconds on several devices of the same speed, of which all but the first are sent `bytes` of A's
+/// rows.
 ///
 /// Formula: one (1 / N + 0.1) + bytes / 220 GB/s + 3.5 ms N: the part of a device, the gathering and what is
 /// read twice, the copies of A, and the host's threads. In the first setup that is shared 30 ms (N - 1) more:
