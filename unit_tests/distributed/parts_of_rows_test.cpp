@@ -4,7 +4,7 @@
 #include "testing/host_matrix.hpp"
 
 #include <prekond/distributed/impl/part_of_columns.hpp>
-#include <prekond/distributed/impl/select_entries.hpp>
+#include "distributed/select_entries.hpp"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 #include "precond/distributed/application.hpp"
 
 #include <Kokkos_Profiling_ScopedRegion.hpp>
-#include <prekond/distributed/impl/select_entries.hpp>
+#include "distributed/select_entries.hpp"
 
 #include <stdexcept>
 #include <utility>

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// A rank's rows in its own columns, and in those of other ranks.
-#include <prekond/distributed/impl/eight_lanes_a_row.hpp>
 #include <prekond/matrix/csr_graph.hpp>
 #include <prekond/matrix/csr_matrix.hpp>
 
@@ -29,15 +28,22 @@ struct PartOfRow {
   KOKKOS_FUNCTION std::size_t length(std::int64_t i) const {
     return own ? others(i) - a.row_ptrs(i) : a.row_ptrs(i + 1) - others(i);
   }
-  using Rows = EightLanesARow<Space>;
-  KOKKOS_FUNCTION void operator()(const typename Rows::Member& team) const {
-    Rows{a.num_rows}.for_each_row(team, [&](std::int64_t i) {
-      const std::size_t to = row_ptrs(i), from = own ? a.row_ptrs(i) : others(i);
-      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, row_ptrs(i + 1) - to), [&](std::size_t k) {
-        col_idxs(to + k) = own ? a.col_idxs(from + k) : a.col_idxs(from + k) - num_own;
-        values(to + k) = a.values(from + k);
-      });
-    });
+  using Policy = Kokkos::TeamPolicy<Space>;
+  static constexpr int rows_per_team = is_host_space<Space> ? 256 : 32, lanes = is_host_space<Space> ? 1 : 8;
+  Policy policy(const Space& space) const {
+    const auto teams = static_cast<int>((a.num_rows + rows_per_team - 1) / rows_per_team);
+    return Policy(space, teams, is_host_space<Space> ? 1 : rows_per_team, lanes);
+  }
+  KOKKOS_FUNCTION void operator()(const typename Policy::member_type& team) const {
+    const std::int64_t begin = std::int64_t(team.league_rank()) * rows_per_team, end = begin + rows_per_team;
+    Kokkos::parallel_for(
+        Kokkos::TeamThreadRange(team, begin, end < a.num_rows ? end : a.num_rows), [&](std::int64_t i) {
+          const std::size_t to = row_ptrs(i), from = own ? a.row_ptrs(i) : others(i);
+          Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, row_ptrs(i + 1) - to), [&](std::size_t k) {
+            col_idxs(to + k) = own ? a.col_idxs(from + k) : a.col_idxs(from + k) - num_own;
+            values(to + k) = a.values(from + k);
+          });
+        });
   }
 };
 
@@ -60,8 +66,7 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> part_of_column
       allocate<Vector<int, Space>>(space, label + "::col_idxs", nnz),
       allocate<Vector<Scalar, Space>>(space, label + "::values", nnz));
   part.row_ptrs = result.row_ptrs, part.col_idxs = result.col_idxs, part.values = result.values;
-  if (a.num_rows > 0)
-    Kokkos::parallel_for(label + "::copy", EightLanesARow<Space>{a.num_rows}.policy(space), part);
+  if (a.num_rows > 0) Kokkos::parallel_for(label + "::copy", part.policy(space), part);
   return result;
 }
 

@@ -3,8 +3,8 @@
 #include "precond/multigrid/over_ranks/aggregate.hpp"
 
 #include <prekond/core/error.hpp>
-#include <prekond/distributed/impl/select_entries.hpp>
 #include "distributed/row_partition.hpp"
+#include "distributed/select_entries.hpp"
 
 #include "core/concurrent_words.hpp"
 #include "core/instantiate.hpp"

@@ -5,8 +5,8 @@
 #include <prekond/core/error.hpp>
 #include <prekond/distributed/impl/message_memory.hpp>
 #include <prekond/distributed/impl/part_of_columns.hpp>
-#include <prekond/distributed/impl/select_entries.hpp>
 #include <prekond/precond/impl/registered_methods.hpp>
+#include "distributed/select_entries.hpp"
 #include "precond/distributed/application.hpp"
 #include "precond/multigrid/node_patterns.hpp"
 #include "precond/multigrid/over_ranks/tentative.hpp"

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "precond/multigrid/over_ranks/products.hpp"
 
-#include <prekond/distributed/impl/select_entries.hpp>
+#include "distributed/select_entries.hpp"
 #include "pattern/block_rows.hpp"
 #include "precond/distributed/overlap.hpp"
 #include "precond/multigrid/strength.hpp"

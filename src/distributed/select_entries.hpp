@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-#include <prekond/distributed/impl/eight_lanes_a_row.hpp>
 #include <prekond/matrix/csr_graph.hpp>
 #include <prekond/matrix/csr_matrix.hpp>
 #include <prekond/matrix/sort_rows.hpp>
+
+#include "core/row_teams.hpp"
 
 #include <string>
 
@@ -35,7 +36,7 @@ struct CopySelected {
   VectorView<const std::size_t, Space> row_ptrs;
   VectorView<int, Space> col_idxs;
   VectorView<Scalar, Space> values;
-  using Rows = EightLanesARow<Space>;
+  using Rows = RowTeams<Space>;
   KOKKOS_FUNCTION void operator()(const typename Rows::Member& team) const {
     Rows{from.num_rows}.for_each_row(team, [&](std::int64_t r) {
       const std::size_t begin = from.a.row_ptrs(from.row(r)), end = from.a.row_ptrs(from.row(r) + 1);
@@ -71,7 +72,8 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> select_entries
       num_rows, num_cols, row_ptrs, allocate<Vector<int, Space>>(space, label + "::col_idxs", nnz),
       allocate<Vector<Scalar, Space>>(space, label + "::values", nnz));
   if (num_rows > 0)
-    Kokkos::parallel_for(label + "::copy", impl::EightLanesARow<Space>{num_rows}.policy(space),
+    Kokkos::parallel_for(label + "::copy",
+                         impl::RowTeams<Space>::policy(space, num_rows, static_cast<std::int64_t>(nnz)),
                          impl::CopySelected<Scalar, Space>{selection, row_ptrs, part.col_idxs, part.values});
   sort_rows(space, part);
   return part;
