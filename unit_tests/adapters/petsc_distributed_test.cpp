@@ -69,7 +69,8 @@ TEST(PetscDistributed, BlocksOfAHostAreNotCopied) {
   EXPECT_EQ(rows.copied(), "");
 }
 
-/// PETSc 3.26 raises the state of a matrix whose array is given back.
+/// PETSc 3.26 raises the state of a matrix whose array is given back; 3.25 does not, where nothing can be
+/// found.
 TEST(PetscDistributed, ProductsByBlocksReadTheMatrixOnly) {
   const PetscSpace space;
   const OwnedMat matrix =

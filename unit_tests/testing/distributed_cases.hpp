@@ -58,6 +58,17 @@ std::vector<std::vector<double>> columns_of(const View& x) {
   return columns;
 }
 
+/// The product numbers the rank's rows, `own`, as the matrix does.
+template <class Space>
+void expect_product_numbers(const DistributedMatrix<double, Space>& a, const std::vector<std::int64_t>& own) {
+  const RowNumbers<Space> rows = a.product().row_numbers(Space());
+  EXPECT_EQ(rows.num_global_rows, a.num_global_rows());
+  const auto list = to_vector(rows.numbers);
+  ASSERT_TRUE(list.empty() || list.size() == own.size());
+  for (std::size_t i = 0; i < own.size(); ++i)
+    EXPECT_EQ(list.empty() ? rows.first + std::int64_t(i) : list[i], own[i]) << "row " << i;
+}
+
 /// Own rows first, and all entries of the whole matrix where the numbers say.
 template <class Space>
 void expect_numbers(const DistributedMatrix<double, Space>& a, const CsrView<double, Space>& rows,
@@ -71,12 +82,7 @@ void expect_numbers(const DistributedMatrix<double, Space>& a, const CsrView<dou
   ASSERT_EQ(static_cast<std::int64_t>(numbers.size()), a.num_cols());
   for (std::int64_t c = 0; c < a.num_cols(); ++c) EXPECT_EQ(a.global_number(c), numbers[c]) << "column " << c;
   EXPECT_EQ(std::vector<std::int64_t>(numbers.begin(), numbers.begin() + a.num_rows()), own);
-  const RowNumbers<Space> of_product = a.product().row_numbers(space);
-  EXPECT_EQ(of_product.num_global_rows, whole.num_rows);
-  const auto list = to_vector(of_product.numbers);
-  ASSERT_TRUE(list.empty() || list.size() == own.size());
-  for (std::size_t i = 0; i < own.size(); ++i)
-    EXPECT_EQ(list.empty() ? of_product.first + std::int64_t(i) : list[i], own[i]) << "row " << i;
+  expect_product_numbers(a, own);
 
   const HostMatrix<double> local{rows.num_rows, rows.num_cols, to_vector(rows.row_ptrs),
                                  to_vector(rows.col_idxs), to_vector(rows.values)};
@@ -344,6 +350,7 @@ void expect_redistributed(const DistributedMatrix<double, Space>& a, int rank) {
   EXPECT_EQ(to_vector(empty->global_numbers(Space())), own);
   for (std::int64_t i = 0; i < size; ++i)
     EXPECT_EQ(empty->global_number(i), own[static_cast<std::size_t>(i)]);
+  expect_product_numbers(*empty, own);
   EXPECT_EQ(empty->column_import().num_cols(), size);
   EXPECT_EQ(empty->remote_rows(Space(), to_device<Space>(others)).col_idxs.extent(0), 0U);
   const MultiVector<double, Space> x("x", size, 2), y("y", size, 2);

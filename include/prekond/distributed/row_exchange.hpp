@@ -32,6 +32,7 @@ struct RowPlan {
   std::vector<int> sent_rows;        ///< the own row of each slot that is sent
   std::vector<int> received_places;  ///< of each slot that is received, the place of its row in the choice
 
+  /// The lists where `space` computes. Fences.
   template <class Space>
   std::shared_ptr<const ExchangeLists<Space>> lists(const Space& space) const {
     return std::make_shared<const ExchangeLists<Space>>(space, sent_rows, received_places);

@@ -22,12 +22,11 @@ enum class Sharing {
 ///
 /// The rows of the inverse (of a right SPAI the columns) are split into consecutive ranges, one a device: the
 /// work of a row with m entries in A is taken to be 1 + m, and the speed of a device to be the number of its
-/// multiprocessors times their clock. A device is sent A[R, R] for a
-/// range R of rows that its own depend on (`reach()`), and runs the method on it for its own rows, without
-/// messages. Its findings are copied to the first device, which transposes the whole factor and stores it as
-/// the method's options say. On the host G, G_L and G_U, or M have the bits of one device's; on a GPU they
-/// agree to rounding, because some kernels choose their lanes by the mean length of the rows that they are
-/// given.
+/// multiprocessors times their clock. A device is sent A[R, R] for a range R of rows that its own depend on
+/// (`reach()`), and runs the method on it for its own rows, without messages. Its findings are copied to the
+/// first device, which transposes the whole factor and stores it as the method's options say. On the host G,
+/// G_L and G_U, or M have the bits of one device's; on a GPU they agree to rounding, because some kernels
+/// choose their lanes by the mean length of the rows that they are given.
 ///
 /// Where the estimate of src/precond/distributed/devices/sharing_rule.hpp promises no gain, the first device
 /// makes the setup, and a note of the report says so; `Sharing::always` does without the estimate.
