@@ -10,7 +10,6 @@
 #include <prekond/matrix/spmv.hpp>
 #include <prekond/precond/amg.hpp>
 #include <prekond/precond/registry.hpp>
-#include "matrix/counter_hash.hpp"
 #include "matrix/elasticity3d_coordinates.hpp"
 
 #include <memory>
@@ -38,13 +37,6 @@ using namespace prekond;
 using perf::Space;
 using Method = MatrixPreconditioner<double, Space>;
 using Source = MatrixSource<double, Space>;
-
-void fill_random(const Vector<double, Space>& b) {
-  Kokkos::parallel_for(
-      "perf::random", Kokkos::RangePolicy<Space>(Space(), 0, b.extent(0)), KOKKOS_LAMBDA(std::int64_t i) {
-        b(i) = 2 * impl::unit_interval(impl::counter_hash(1, std::uint64_t(i))) - 1;
-      });
-}
 
 using Case = perf::NamedMethod;
 
@@ -148,7 +140,7 @@ void register_all(int& argc, char** argv) {
   const int repetitions = std::stoi(perf::take_flag(argc, argv, "repetitions", "5"));
   const bool kernels = perf::take_flag(argc, argv, "kernels", "false") == "true";
   const auto problem = perf::make_problem(spec);
-  if (perf::take_flag(argc, argv, "rhs", "random") == "random") fill_random(problem->b);
+  if (perf::take_flag(argc, argv, "rhs", "random") == "random") perf::fill_random(problem->b);
   const auto source = std::make_shared<Source>(problem->a);
   const auto modes = std::make_shared<MultiVector<double, Space>>();
   Kokkos::push_finalize_hook([modes] { *modes = {}; });

@@ -49,6 +49,12 @@ inline std::vector<std::string> words(const std::string& text) {
   return list;
 }
 
+/// The upper one of the two in the middle of an even number.
+inline double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
 /// Fenced wall seconds of `work`.
 template <class Work>
 double seconds(const Space& space, const Work& work) {

@@ -3,6 +3,7 @@
 #pragma once
 /// The problems that the solvers are timed on, and their rates of comparison.
 #include "device_rates.hpp"
+#include "matrix/counter_hash.hpp"
 
 #include <prekond/matrix/generate.hpp>
 #include <prekond/matrix/io/matrix_market.hpp>
@@ -40,6 +41,18 @@ inline std::shared_ptr<Problem> make_problem(const std::string& spec) {
   spmv<double, Space>(space, 1.0, problem->a, as_multivector(VectorView<const double, Space>(problem->x)),
                       0.0, as_multivector(problem->b));
   return problem;
+}
+
+struct FillRandom {
+  Vector<double, Space> b;
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
+    b(i) = 2 * impl::unit_interval(impl::counter_hash(1, std::uint64_t(i))) - 1;
+  }
+};
+
+/// Numbers between -1 and 1, of each place the same in every program and on every device.
+inline void fill_random(const Vector<double, Space>& b) {
+  Kokkos::parallel_for("perf::random", Kokkos::RangePolicy<Space>(Space(), 0, b.extent(0)), FillRandom{b});
 }
 
 }  // namespace prekond::perf

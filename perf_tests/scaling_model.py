@@ -205,7 +205,7 @@ def plot(all_curves, file):
     import matplotlib
 
     matplotlib.use("svg")
-    matplotlib.rcParams["svg.hashsalt"] = "prekond"
+    matplotlib.rcParams.update({"svg.hashsalt": "prekond", "svg.fonttype": "none", "font.sans-serif": ["DejaVu Sans"]})
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(1, 2, figsize=(10, 4))

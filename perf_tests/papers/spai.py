@@ -4,13 +4,15 @@
 """Tables of Chu, Wang, Chen, Gao, BenchCouncil Trans. Benchmarks, Standards and Evaluations 3 (2023) 100087: setup of static SPAI with the
 patterns E + |A| and (E + |A|)^2, and BiCGSTAB with it.
 
-    spai.py measure --machine cpu|h200 [--prekond PROGRAM] [--viennacl PROGRAM] [--only PART ...]
+    spai.py measure --machine cpu|h200 [--prekond PROGRAM] [--viennacl PROGRAM] [--shapes PROGRAM] [--only PART ...]
 
-PART is a power (1: Tables 5 and 6, 2: Table 7), or a power and a matrix (2/poisson3d:89). All matrices are generated. What is measured goes to
+With --shapes (perf_spai_shapes, on a GPU) the kernels that stream columns are measured by their shapes in place of the tables: the table of the
+card, and Table 4. PART is a power (1: Tables 5 and 6, 2: Table 7), or a power and a matrix (2/poisson3d:89). All matrices are generated. What is measured goes to
 a file for that machine in perf_tests/results/papers; cases of other parts stay.
 """
 import argparse
 import json
+import math
 import os
 import subprocess
 import sys
@@ -41,6 +43,7 @@ PAPER = {
 }
 SPECS = [spec for spec, *_ in PAPER.values()]
 POWERS = (1, 2)
+BINS = (8, 16, 24, 32, 48, 64, 96, 128, 256, 384, 512)
 NOT_MEASURED = "not measured"
 
 
@@ -53,6 +56,7 @@ def parse_arguments():
     measure.add_argument("--machine", choices=MACHINES, required=True)
     measure.add_argument("--prekond", default=str(PERF_TESTS.parent / "scripts" / "prekond"), help="the command")
     measure.add_argument("--viennacl", default="", help="peer_viennacl_spai, where its figures are wanted")
+    measure.add_argument("--shapes", default="", help="perf_spai_shapes, whose figures are measured in place of the others")
     measure.add_argument("--only", nargs="+", default=[str(power) for power in POWERS], metavar="PART")
     measure.add_argument("--repeat", default="3", help="number of repetitions, of which times are medians")
     measure.add_argument("--timeout", type=float, default=150, help="seconds a matrix and power")
@@ -88,6 +92,44 @@ def viennacl_case(arguments, spec):
     return {"setup": rounded(row["setup_seconds"]), "solve": rounded(row["solve_seconds"]), "iterations": row["iterations"]}
 
 
+def shape_cases(arguments, spec, power):
+    """A case for each precision and bin of columns, with the times of its shapes."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = os.path.join(folder, "shapes.json")
+        subprocess.run([arguments.shapes, f"--matrix={spec}", f"--powers={power}", f"--repetitions={arguments.repeat}", f"--benchmark_out={file}",
+                        "--benchmark_out_format=json"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                       check=True, timeout=arguments.timeout)
+        rows = load(file)["benchmarks"]
+    found = {}
+    for row in rows:
+        if row.get("aggregate_name", "median") == "median":
+            _, _, scalar, _, upto, shape = row["run_name"].split("/")[:6]
+            case = found.setdefault((scalar, upto), {"matrix": spec, "power": power, "scalar": scalar, "upto": int(upto.removeprefix("upto:")),
+                                                     "columns": int(row["columns"]), "mean": rounded(row["mean"]), "longest": int(row["longest"]),
+                                                     "used": "", "ms": {}})
+            case["ms"][shape] = rounded(row["real_time"])
+            if row["used"]:
+                case["used"] = shape
+    return list(found.values())
+
+
+def measure_shapes(arguments, content, parts):
+    """Measures the shapes of these matrices; the result is how many failed."""
+    failed = 0
+    for power, spec in parts:
+        print(f"{spec}, power {power}", flush=True)
+        try:
+            found = shape_cases(arguments, spec, power)
+        except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
+            print(getattr(error, "stderr", None) or error, file=sys.stderr)
+            failed += 1
+            continue
+        content["shapes"] = [case for case in content.get("shapes", []) if (case["matrix"], case["power"]) != (spec, power)] + found
+        content["shapes"].sort(key=lambda case: (case["power"], SPECS.index(case["matrix"])))
+        store(results_path(arguments.machine), content)
+    return failed
+
+
 def results_path(machine):
     return PERF_TESTS / "results" / "papers" / f"spai_{machine}.json"
 
@@ -121,6 +163,8 @@ def run_measure(arguments):
     parts = [(power, spec) for power in POWERS for spec in SPECS if str(power) in arguments.only or f"{power}/{spec}" in arguments.only]
     if not parts:
         sys.exit(f"no such part: {' '.join(arguments.only)}; name a power, 1 or 2, or POWER/MATRIX")
+    if arguments.shapes:
+        return 1 if measure_shapes(arguments, content, parts) else 0
     failed = 0
     for power, spec in parts:
         print(f"{spec}, power {power}", flush=True)
@@ -186,33 +230,65 @@ def matrices():
                 list(lines(["the paper's", "ours", "rows", "entries", "a row"], rows)))
 
 
+def shapes(**wanted):
+    """The measured cases that have these values."""
+    return [case for case in load(results_path("h200"), empty("h200")).get("shapes", []) if all(case[name] == value for name, value in wanted.items())]
+
+
 def faster(constant, own):
     """By the paper's rule: both where they are within 5 %."""
-    if abs(constant["setup"] - own["setup"]) / max(constant["setup"], own["setup"]) <= 0.05:
+    if abs(constant - own) / max(constant, own) <= 0.05:
         return "S1, S2"
-    return "S1" if constant["setup"] < own["setup"] else "S2"
+    return "S1" if constant < own else "S2"
+
+
+def predicted(mean, longest):
+    """The paper's rule (2.1): S1 where alpha - beta <= 1."""
+    return "S1" if math.ceil(math.log2(longest)) - math.ceil(math.log2(mean)) <= 1 else "S2"
 
 
 def strategies():
-    """(name, power, predicted, measured by the paper, S1's case, S2's)"""
+    """(name, power, the paper's prediction and measurement, the rule's prediction for our matrix, ms of S1 and of S2)"""
     for power in POWERS:
-        found = cases("h200", power)
-        for name, (spec, _, _, _, predicted, measured) in PAPER.items():
-            pair = found.get((spec, "constant")), found.get((spec, "sorted"))
-            if all(case and "error" not in case for case in pair):
-                yield name, power, predicted[power - 1], measured[power - 1], *pair
+        for name, (spec, _, _, _, of_paper, measured) in PAPER.items():
+            bins = shapes(matrix=spec, power=power, scalar="double")
+            if bins:
+                for_all = set.intersection(*(set(case["ms"]) for case in bins))
+                yield (name, power, of_paper[power - 1], measured[power - 1], predicted(bins[0]["mean"], bins[0]["longest"]),
+                       min(sum(case["ms"][shape] for case in bins) for shape in for_all), sum(case["ms"][case["used"]] for case in bins))
 
 
 def table_4():
-    rows = [[name, power, predicted, theirs, seconds(constant["setup"]), seconds(own["setup"]), faster(constant, own)]
-            for name, power, predicted, theirs, constant, own in strategies()]
-    first = sum(row[-1] == "S1" for row in rows)
-    return text("Setup with as many lanes for every column as the longest needs (S1, constant) and with each column's own (S2, sorted), in seconds on "
-                "an H200, of a version that had the option.",
-                list(lines(["size of", "k", "the paper's prediction", "its measurement", "S1", "S2", "the faster one here"], rows)),
-                f"S1 is the faster one in {first} of {len(rows)} setups, where the paper's rule predicts it in "
-                f"{sum(row[2] == 'S1' for row in rows)}: columns are streamed through registers here, and lanes without a column of the local matrix "
-                "cost work as well as room. A host has no lanes. So neither S1, the rule nor an option is left; the sorted strategy is the only one.")
+    rows = [[name, power, theirs, measured, rule, f"{constant:.3g}", f"{own:.3g}", faster(constant, own)]
+            for name, power, theirs, measured, rule, constant, own in strategies()]
+    return text("Columns of up to 511 entries, streamed with the shape that the longest of them needs for all (S1, constant) and with each column's own (S2, "
+                "sorted), ms on an H200 in double precision; the rule's prediction is for our matrix.",
+                list(lines(["size of", "k", "the paper's prediction", "its measurement", "the rule's here", "S1", "S2", "the faster one here"], rows)),
+                f"S1 is the faster one in {sum(row[-1] == 'S1' for row in rows)} of {len(rows)} setups, where the rule predicts it in "
+                f"{sum(row[4] == 'S1' for row in rows)}: columns are streamed through registers here, and lanes without a column of the local matrix "
+                "cost work as well as room. A host has no lanes. So the setup has the sorted strategy only, and no rule.", repeat_shapes())
+
+
+def repeat_shapes():
+    return "Repeat: `perf_tests/papers/spai.py measure --machine MACHINE --shapes BUILD/perf_tests/perf_spai_shapes`"
+
+
+def figures_4_to_9():
+    rows = []
+    for scalar in ("double", "single"):
+        bins = {}
+        for case in shapes(scalar=scalar):
+            bins.setdefault(next(size for size in BINS if case["upto"] <= size), []).append(case)
+        for size, of_bin in sorted(bins.items()):
+            most = max(of_bin, key=lambda case: case["columns"])
+            times = sorted(most["ms"].items(), key=lambda item: item[1])
+            rows.append([size, scalar, most["matrix"] + (", k = 2" if most["power"] == 2 else ""), f"{most['columns']:,}",
+                         ", ".join(f"{shape} {ms:.3g}" for shape, ms in times[:4]), most["used"], f"{most['ms'][most['used']] / times[0][1]:.2f}"])
+    return text("The paper has a decision tree for each stage and card. Here the stages of a column are one kernel, whose shape is chosen by the number of "
+                "columns of the local matrix with e_k, n2 + 1: lanes x columns of a lane x rows at once, and after the colon how many teams of 128 lanes a "
+                "processor has to hold; above 128 columns a team has a column, with its lanes and teams. This is the table of an H200: ms of the four fastest shapes, for the "
+                "matrix with the most columns of that size, the shape that the setup has, and its time over the least.",
+                list(lines(["n2 + 1, up to", "precision", "matrix", "columns", "fastest shapes, ms", "used", "used / fastest"], rows)), repeat_shapes())
 
 
 def tables_5_and_6():
@@ -250,7 +326,7 @@ def table_7():
 
 
 def sections():
-    return [("Matrices (Table 3)", matrices()), ("Table 4", table_4()), ("Tables 5 and 6, Figure 11", tables_5_and_6()),
+    return [("Matrices (Table 3)", matrices()), ("Figures 4 to 9: the table of a card", figures_4_to_9()), ("Table 4", table_4()), ("Tables 5 and 6, Figure 11", tables_5_and_6()),
             ("Table 7, Figure 12", table_7())]
 
 

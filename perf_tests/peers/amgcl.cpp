@@ -3,8 +3,6 @@
 #include "../benchmark_main.hpp"
 #include "../krylov_problem.hpp"
 
-#include "matrix/counter_hash.hpp"
-
 #include <amgcl/adapter/crs_tuple.hpp>
 #include <amgcl/amg.hpp>
 #include <amgcl/backend/builtin.hpp>
@@ -14,7 +12,6 @@
 #include <amgcl/relaxation/spai0.hpp>
 #include <amgcl/solver/cg.hpp>
 
-#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <string>
@@ -26,6 +23,7 @@
 /// [--repetitions=3]. Constants are the near null space.
 namespace {
 
+using prekond::perf::median;
 using Backend = amgcl::backend::builtin<double>;
 
 struct Data {
@@ -33,11 +31,6 @@ struct Data {
   std::vector<std::ptrdiff_t> row_ptrs, col_idxs;
   std::vector<double> values, b;
 };
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
 
 template <template <class> class Relaxation>
 void measure(const std::string& spec, const std::string& rhs, const char* smoother, const Data& data,
@@ -81,11 +74,9 @@ void run(int& argc, char** argv) {
   data.row_ptrs.assign(problem->a.row_ptrs.data(), problem->a.row_ptrs.data() + data.n + 1);
   data.col_idxs.assign(problem->a.col_idxs.data(), problem->a.col_idxs.data() + problem->a.nnz());
   data.values.assign(problem->a.values.data(), problem->a.values.data() + problem->a.nnz());
-  for (std::ptrdiff_t i = 0; i < data.n; ++i)
-    data.b.push_back(
-        rhs == "random"
-            ? 2 * prekond::impl::unit_interval(prekond::impl::counter_hash(1, std::uint64_t(i))) - 1
-            : problem->b(i));
+  if (rhs == "random") fill_random(problem->b);
+  Space().fence();
+  data.b.assign(problem->b.data(), problem->b.data() + data.n);
   measure<amgcl::relaxation::spai0>(spec, rhs, "spai0", data, unknowns, rtol, repetitions);
   measure<amgcl::relaxation::chebyshev>(spec, rhs, "chebyshev", data, unknowns, rtol, repetitions);
 }

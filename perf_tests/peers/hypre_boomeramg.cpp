@@ -3,14 +3,11 @@
 #include "../benchmark_main.hpp"
 #include "../krylov_problem.hpp"
 
-#include "matrix/counter_hash.hpp"
-
 #include <HYPRE.h>
 #include <HYPRE_IJ_mv.h>
 #include <HYPRE_krylov.h>
 #include <HYPRE_parcsr_ls.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -139,11 +136,6 @@ Times measure(const System& system, const Settings& settings) {
   return times;
 }
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
 void run(int& argc, char** argv) {
   using namespace prekond::perf;
   const std::string spec = take_flag(argc, argv, "matrix", "poisson3d:64");
@@ -157,14 +149,7 @@ void run(int& argc, char** argv) {
   const int repetitions = std::stoi(take_flag(argc, argv, "repetitions", "3"));
   const auto problem = make_problem(spec);
   settings.rhs = take_flag(argc, argv, "rhs", settings.rhs);
-  if (settings.rhs == "random") {
-    const auto b = problem->b;
-    Kokkos::parallel_for(
-        "peer::random", Kokkos::RangePolicy<Space>(0, b.extent(0)), KOKKOS_LAMBDA(std::int64_t i) {
-          using namespace prekond::impl;
-          b(i) = 2 * unit_interval(counter_hash(1, std::uint64_t(i))) - 1;
-        });
-  }
+  if (settings.rhs == "random") fill_random(problem->b);
   const System system = make_system(*problem);
   for (const std::string& name : words(names)) {
     settings.name = name;

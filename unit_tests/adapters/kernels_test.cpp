@@ -142,10 +142,10 @@ TYPED_TEST(AdapterKernels, UpdateReadsOnlyWhatItNeeds) {
 TYPED_TEST(AdapterKernels, TwoMatricesBecomeOne) {
   using Space = TypeParam;
   const Space space;
-  for (const auto& [rows, own_length, others, others_length] :
-       {std::array{1, 1, 3, 2}, std::array{37, 9, 11, 4}, std::array{1001, 50, 301, 40},
-        std::array{300, 3, 7, 0}, std::array{300, 0, 7, 5}, std::array{0, 0, 0, 0},
-        std::array{257, 200, 1, 1}}) {
+  const std::vector<std::array<int, 4>> cases = {{1, 1, 3, 2},    {37, 9, 11, 4}, {1001, 50, 301, 40},
+                                                 {300, 3, 7, 0},  {300, 0, 7, 5}, {0, 0, 0, 0},
+                                                 {257, 200, 1, 1}};
+  for (const auto& [rows, own_length, others, others_length] : cases) {
     SCOPED_TRACE(rows);
     const auto own = shuffled_matrix(rows, rows + 2, own_length, 3);
     const auto other = shuffled_matrix(rows, others, others_length, 4);

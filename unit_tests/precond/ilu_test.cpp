@@ -335,10 +335,12 @@ TYPED_TEST(IluTest, TablesAndSearchesLeadToTheSameFactors) {
           schedule.by_tables = false;
           const auto searches =
               factor<double, TypeParam>(space, a, pattern, schedule, kind, 0, report, of_searches);
-          for (const auto& [found, expected] :
-               {std::pair{tables.lower, searches.lower}, std::pair{tables.upper, searches.upper},
-                std::pair{tables.pivots, searches.pivots}})
+          const auto expect_equal = [](const auto& found, const auto& expected) {
             EXPECT_THAT(to_vector(found), Pointwise(::testing::DoubleNear(1e-11), to_vector(expected)));
+          };
+          expect_equal(tables.lower, searches.lower);
+          expect_equal(tables.upper, searches.upper);
+          expect_equal(tables.pivots, searches.pivots);
           EXPECT_EQ(of_tables.breakdowns.diagonals, of_searches.breakdowns.diagonals);
         }
 }

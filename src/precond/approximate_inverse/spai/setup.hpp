@@ -186,7 +186,7 @@ class Setup {
   /// The long columns whose status is `again`, where there is B B^T.
   void solve_normal_equations(Launcher<Space>& launcher, VectorView<Scalar, Space> values);
 
-  static constexpr int longest_of_small_team = 255, longest_of_middle_team = 383, longest_of_team = 511;
+  static constexpr int longest_of_team = LargeTeams::longest;
   /// The longest column whose R fits in scratch and whose columns, with e_k, the registers of a vector.
   template <class Real>
   static int longest_of_vector() {
@@ -202,14 +202,14 @@ class Setup {
   void stream_columns(VectorView<Scalar, Space> values, VectorView<const unsigned char, Space> chosen) {
     if constexpr (streams) {
       const ColumnBins<Space>& bins = bins_of(1, chosen,
-                                              {{longest_of_vector<Real>() + 1, longest_of_small_team + 1,
-                                                longest_of_middle_team + 1, longest_of_team + 1},
+                                              {{longest_of_vector<Real>() + 1, SmallTeams::longest + 1,
+                                                MiddleTeams::longest + 1, longest_of_team + 1},
                                                4});
       const StreamedColumns<Scalar, Real, Space> work{m_b,    m_scale,        m_lists, m_n1,
                                                       values, qr_floor<Real>, m_status};
-      stream_by_teams<StreamByTeams<Scalar, Real, Space, 256, 1>>(bins, 3, work);
-      stream_by_teams<StreamByTeams<Scalar, Real, Space, 192, 2>>(bins, 2, work);
-      stream_by_teams<StreamByTeams<Scalar, Real, Space, 128, 3>>(bins, 1, work);
+      stream_by_teams<StreamByTeams<Scalar, Real, Space, LargeTeams>>(bins, 3, work);
+      stream_by_teams<StreamByTeams<Scalar, Real, Space, MiddleTeams>>(bins, 2, work);
+      stream_by_teams<StreamByTeams<Scalar, Real, Space, SmallTeams>>(bins, 1, work);
       for (const Bin& bin : bins.bins) {
         if (bin.group > 0) continue;
         dispatch_shape<Real>(bin.n2, [&](auto shape) {
@@ -244,22 +244,6 @@ class Setup {
   }
 
   std::int64_t processors() const { return std::max(1, concurrency(m_space) / tuning.lanes_of_processor); }
-
-  /// For n2 + 1 columns; measured on an H200.
-  template <class Real, class LaunchShape>
-  static void dispatch_shape(int columns, const LaunchShape& launch) {
-    constexpr bool is_float = sizeof(Real) == sizeof(float);
-    constexpr int teams_of_24 = is_float ? 4 : 3, rows_of_64 = is_float ? 32 : 16,
-                  teams_of_64 = is_float ? 0 : 4;
-    if (columns <= 8) return launch(StreamShape<Unit::vector8, 1, 16>());
-    if (columns <= 16) return launch(StreamShape<Unit::vector8, 2, 16, 4>());
-    if (columns <= 24) return launch(StreamShape<Unit::vector8, 3, 16, teams_of_24>());
-    if (columns <= 32) return launch(StreamShape<Unit::vector16, 2, 16, 4>());
-    if (columns <= 48) return launch(StreamShape<Unit::vector16, 3, 16, 3>());
-    if (columns <= 64) return launch(StreamShape<Unit::vector32, 2, rows_of_64, teams_of_64>());
-    if (columns <= 96) return launch(StreamShape<Unit::vector32, 3, 16>());
-    launch(StreamShape<Unit::vector32, 4, 16>());
-  }
 
   /// \throws InputError
   void check_bytes(std::size_t bytes, const Bin& bin, int more = 0) const {

@@ -263,13 +263,37 @@ struct StreamByVectors : ColumnKernel<Space, Shape::unit> {
   }
 };
 
-/// Columns of up to 2 Lanes - 1 entries, each by a team, with n1 known; R, I and the table that finds it in a
-/// slab.
-template <class Scalar, class Real, class Space, int Lanes, int Teams>
+/// A column's lanes, two columns each, and teams that are to fit into a processor.
+template <int Lanes, int Teams>
+struct TeamShape {
+  static constexpr int lanes = Lanes, teams = Teams, longest = 2 * Lanes - 1;
+};
+using SmallTeams = TeamShape<128, 2>;
+using MiddleTeams = TeamShape<192, 1>;
+using LargeTeams = TeamShape<256, 1>;
+
+/// The shape for n2 + 1 <= 128 columns, as perf_spai_shapes measured them on an H200.
+template <class Real, class LaunchShape>
+void dispatch_shape(int columns, const LaunchShape& launch) {
+  constexpr bool is_float = sizeof(Real) == sizeof(float);
+  constexpr int teams_of_24 = is_float ? 4 : 3, rows_of_64 = is_float ? 32 : 16;
+  if (columns <= 8) return launch(StreamShape<Unit::vector8, 1, 16>());
+  if (columns <= 16) return launch(StreamShape<Unit::vector8, 2, 16, 4>());
+  if (columns <= 24) return launch(StreamShape<Unit::vector8, 3, 16, teams_of_24>());
+  if (columns <= 32) return launch(StreamShape<Unit::vector16, 2, 16, 4>());
+  if (columns <= 48) return launch(StreamShape<Unit::vector16, 3, 16, 3>());
+  if (columns <= 64) return launch(StreamShape<Unit::vector32, 2, rows_of_64>());
+  if (columns <= 96) return launch(StreamShape<Unit::vector32, 3, 16>());
+  launch(StreamShape<Unit::vector32, 4, 16>());
+}
+
+/// Columns of up to Shape::longest entries, each by a team, with n1 known; R, I and the table that finds it
+/// in a slab.
+template <class Scalar, class Real, class Space, class Shape>
 struct StreamByTeams : ColumnKernel<Space, Unit::apart> {
   using Base = ColumnKernel<Space, Unit::apart>;
-  static constexpr int lanes = Lanes, teams = Teams;
-  using Policy = KernelPolicy<Space, Kokkos::LaunchBounds<Lanes, Teams>>;
+  static constexpr int lanes = Shape::lanes, teams = Shape::teams;
+  using Policy = KernelPolicy<Space, Kokkos::LaunchBounds<lanes, teams>>;
   using Member = typename Policy::member_type;
   using LaneGroup = RegisterTeamLaneGroup<Space, Member, Base::width>;
   using System = StreamQr<Real, 32, 2, LaneGroup, true>;
