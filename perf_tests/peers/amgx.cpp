@@ -18,7 +18,8 @@
 ///   [--block=1: rows of a block] [--rhs=random|a_ones] [--rtol=1e-6] [--max_iters=1000] [--repetitions=3]
 /// A configuration's outer solver must have the scope "main", as AmgX's own files have. `residual` is that of
 /// the solution, by our product with A; `first_setup_seconds` is that of this process's first, and what has
-/// not converged is run once. `status`: AmgX's, or the call that failed.
+/// not converged is run once. `status`: AmgX's, or the call that failed, after which the program ends: a
+/// failure of CUDA would spoil those that follow.
 namespace {
 
 using prekond::perf::Space;
@@ -152,8 +153,8 @@ void run(int& argc, char** argv) {
   for (const std::string& name : words(take_flag(argc, argv, "configs", ""))) {
     Run first, last;
     std::vector<double> setups, solves;
-    std::string status;
-    double residual = 0;
+    std::string status, residual = "null";
+    bool has_failed = false;
     try {
       const System system(*problem, settings, name);
       first = last = system.run();
@@ -164,18 +165,22 @@ void run(int& argc, char** argv) {
       }
       status = status_text(last.status);
       system.solution(problem->x);
-      residual = relative_residual(*problem);
+      char text[32];
+      std::snprintf(text, sizeof(text), "%.3e", relative_residual(*problem));
+      residual = text;
     } catch (const std::exception& error) {
       status = error.what();
+      has_failed = true;
     }
     if (setups.empty()) setups = {first.setup}, solves = {first.solve};
     std::printf(
         "{\"peer\": \"amgx\", \"matrix\": \"%s\", \"rhs\": \"%s\", \"setting\": \"%s\", \"block\": %d, "
         "\"status\": \"%s\", \"first_setup_seconds\": %.6f, \"setup_seconds\": %.6f, \"solve_seconds\": "
-        "%.6f, \"iterations\": %d, \"residual\": %.3e}\n",
+        "%.6f, \"iterations\": %d, \"residual\": %s}\n",
         spec.c_str(), rhs.c_str(), name.c_str(), settings.block, status.c_str(), first.setup, median(setups),
-        median(solves), last.iterations, residual);
+        median(solves), last.iterations, residual.c_str());
     std::fflush(stdout);
+    if (has_failed) return;
   }
 }
 

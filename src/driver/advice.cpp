@@ -2,11 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "advice.hpp"
 
+#include <prekond/krylov/solver.hpp>
+#include <prekond/matrix/spmv.hpp>
+#include <prekond/precond/registry.hpp>
+
 #include <algorithm>
 #include <cmath>
 
 #include "precond/choice/work.hpp"
 #include "report.hpp"
+#include "right_hand_side.hpp"
 
 namespace prekond::driver {
 namespace {
@@ -24,6 +29,9 @@ constexpr double on_a_plateau = 1000;
 constexpr double spare = 5;
 /// A solve that stagnates above this relative residual may have met the wrong method, not rounding errors.
 constexpr double not_by_rounding = 1e-2;
+/// The steps of CG that look for a direction in which A is not positive definite; no more than the solve
+/// took.
+constexpr std::int64_t steps_of_cg = 100;
 
 /// A setting as an argument; nothing for a flag that is off.
 std::string argument_of(const SettingKey& key, const std::string& value) {
@@ -133,6 +141,7 @@ Json with_more_iterations(const Settings& settings, const SolveResult& result, d
 bool depends_on_method(const SolveResult& result) {
   switch (result.reason) {
     case StopReason::max_iters:
+      return true;
     case StopReason::breakdown_arnoldi:
     case StopReason::breakdown_not_spd:
     case StopReason::breakdown_preconditioner_not_spd:
@@ -176,6 +185,34 @@ std::optional<Method<Scalar>> method_by_command(const Settings& settings, const 
   } catch (const OptionError&) {
     return std::nullopt;
   }
+}
+
+/// \returns whether CG with Jacobi's preconditioner meets no direction p with p . A p <= 0 in a few steps
+/// from a random vector: an indefinite matrix mostly shows itself before. Where that fails, nothing is known
+template <class Scalar>
+bool looks_definite(const Context& context, const Problem<Scalar>& problem, std::int64_t most_steps) try {
+  context.progress.phase("definiteness of " + problem.name);
+  const auto& a = problem.rows;
+  const auto b = allocate<Vector<Scalar, Space>>(context.space, "prekond::driver::b", a.num_rows);
+  const auto x = allocate_zero<Vector<Scalar, Space>>(context.space, "prekond::driver::x", a.num_rows);
+  fill_rhs<Scalar>(context.space, "random", b);
+  const auto jacobi = create_preconditioner<Scalar, Space>("jacobi", {});
+  jacobi->numeric(context.space, a);
+  StoppingOptions stopping;
+  stopping.max_iters = std::min(most_steps, steps_of_cg);
+  const SolveResult result = create_solver<Scalar, Space>("cg", {})->solve(
+      context.space, CsrOperator<Scalar, Space>(a), jacobi.get(), b, x, stopping);
+  return result.reason != StopReason::breakdown_not_spd;
+} catch (const std::exception&) {
+  return false;
+}
+
+template <class Scalar>
+bool needs_spd(const std::string& solver_name) {
+  const auto& solvers = solver_registry<Scalar, Space>();
+  const auto solver = std::find_if(solvers.begin(), solvers.end(),
+                                   [&](const auto& entry) { return entry.name == solver_name; });
+  return solver != solvers.end() && solver->properties.needs_spd;
 }
 
 /// The candidates that may follow the method of a solve, the least expected work first. `iterations`: that it
@@ -242,7 +279,8 @@ Json better_than(const Context& context, const Problem<Scalar>& problem, const O
   const SolveResult& result = outcome.solve;
   const Settings& settings = context.settings;
   const StoppingOptions& stopping = settings.stopping;
-  if (result.converged ? is_automatic || result.iterations <= few_iterations : !depends_on_method(result))
+  if (result.converged ? is_automatic || result.iterations <= few_iterations
+                       : problem.is_singular || !depends_on_method(result))
     return Json::array();
   const double factor = still_to_come(outcome, std::max(stopping.rtol * problem.norm_b, stopping.atol));
   const bool ends = std::isfinite(factor);
@@ -252,12 +290,22 @@ Json better_than(const Context& context, const Problem<Scalar>& problem, const O
   const auto iterations = static_cast<double>(result.iterations);
   const double work = iterations * work_of_iteration_of(outcome.method, facts, list);
   if (!is_automatic && !is_last_resort(settings)) {
-    const std::vector<Candidate> candidates =
-        successors<Scalar>(settings, outcome, list, iterations * (ends ? factor : 1));
-    const auto best = std::find_if(candidates.begin(), candidates.end(), [&](const Candidate& candidate) {
-      return candidate.iterations <= static_cast<double>(stopping.max_iters);
-    });
-    if (best != candidates.end() && (!ends || 2 * best->work() <= factor * work)) {
+    const auto best_of = [&](const std::vector<Candidate>& candidates) -> std::optional<Candidate> {
+      for (const Candidate& candidate :
+           successors<Scalar>(settings, outcome, candidates, iterations * (ends ? factor : 1)))
+        if (candidate.iterations <= static_cast<double>(stopping.max_iters))
+          return !ends || 2 * candidate.work() <= factor * work ? std::optional(candidate) : std::nullopt;
+      return std::nullopt;
+    };
+    std::optional<Candidate> best = best_of(list);
+    // A solve by a method for general matrices has not shown that A is definite.
+    if (best && best->needs_spd && !needs_spd<Scalar>(outcome.method.solver_name) &&
+        !looks_definite<Scalar>(context, problem, result.iterations)) {
+      std::vector<Candidate> general = list;
+      leave_definite(general, "");
+      best = best_of(general);
+    }
+    if (best) {
       std::string taken = format("this solve took that of %.0f", work);
       if (!result.converged)
         taken += ends ? format(" and would take about %.0f at its rate", factor * work) : " and failed";

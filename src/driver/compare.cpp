@@ -75,6 +75,12 @@ class Table {
                       .total = report.at("total_seconds"),
                       .density = precond.at("density")});
   }
+  /// On all processes, where only the root adds rows.
+  void see(const SolveResult& result) { m_is_indefinite |= result.reason == StopReason::breakdown_not_spd; }
+  /// Did a method end because A is not positive definite?
+  bool is_indefinite() const { return m_is_indefinite; }
+  void expect(std::size_t num_more) { m_num_rows += num_more; }
+
   void add(const MethodFacts& method, const Failure& error) {
     add_failure(method.label, error.code(), error.what());
     m_rows.push_back({.label = method.label,
@@ -132,6 +138,7 @@ class Table {
   std::vector<Row> m_rows;
   ExitCode m_worst = done;
   int m_failed = 0;
+  bool m_is_indefinite = false;
   std::string m_failures;
 };
 
@@ -157,6 +164,7 @@ Json compared(const Context& context, const Problem<Scalar>& problem, const Meth
       if (method.needs_spd() && !problem.not_spd.empty()) throw InputError(problem.not_spd);
     });
     Outcome<Scalar> outcome = measured_solve<Scalar>(context, problem, method);
+    table.see(outcome.solve);
     if (context.processes.is_root()) table.add(method, outcome);
     return outcome.report;
   } catch (...) {
@@ -170,15 +178,17 @@ Json compared(const Context& context, const Problem<Scalar>& problem, const Meth
   }
 }
 
-/// Collective. The methods of AutoSolver's list that fit the matrix, the least expected work first.
-/// \throws Failure where there are none
+/// Collective. The methods of AutoSolver's list that fit the matrix, the least expected work first; of an
+/// indefinite one those for general matrices. \throws Failure where there are none
 template <class Scalar>
-std::vector<Method<Scalar>> methods_of_list(const Context& context, const Problem<Scalar>& problem) {
+std::vector<Method<Scalar>> methods_of_list(const Context& context, const Problem<Scalar>& problem,
+                                            bool is_indefinite = false) {
   const Settings& settings = context.settings;
   std::vector<Method<Scalar>> methods;
   std::string reasons;
-  const std::vector<Candidate> candidates = candidates_of(
-      settings, statistics_of_all<Scalar>(context, problem), is_complex<Scalar>, context.processes.size());
+  std::vector<Candidate> candidates = candidates_of(settings, statistics_of_all<Scalar>(context, problem),
+                                                    is_complex<Scalar>, context.processes.size());
+  if (is_indefinite) leave_definite(candidates, "");
   for (const Candidate& candidate : by_expected_work(candidates)) {
     try {
       Method<Scalar>& method = methods.emplace_back(method_of<Scalar>(settings, candidate));
@@ -205,9 +215,19 @@ void compare(const Context& context, const std::vector<Method<Scalar>>& named, M
   const std::vector<Method<Scalar>>& methods = listed.empty() ? named : listed;
   Json reports = Json::array();
   Table table(methods.size());
-  for (std::size_t k = 0; k < methods.size() && Interrupts::requested() == 0; ++k) {
-    context.progress.row(k + 1, methods.size(), methods[k].label);
-    reports.push_back(compared(context, problem, methods[k], table));
+  const auto compare_all = [&](const std::vector<Method<Scalar>>& rows) {
+    for (std::size_t k = 0; k < rows.size() && Interrupts::requested() == 0; ++k) {
+      context.progress.row(k + 1, rows.size(), rows[k].label);
+      reports.push_back(compared(context, problem, rows[k], table));
+    }
+  };
+  compare_all(methods);
+  const auto is_spd = [](const Method<Scalar>& method) { return method.solver_properties.needs_spd; };
+  if (table.is_indefinite() && context.settings.solver == automatic && Interrupts::requested() == 0 &&
+      std::all_of(listed.begin(), listed.end(), is_spd)) {
+    const std::vector<Method<Scalar>> general = methods_of_list(context, problem, true);
+    table.expect(general.size());
+    compare_all(general);
   }
   table.sort();
   context.processes.on_root([&] {

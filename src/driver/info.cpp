@@ -12,6 +12,7 @@
 #include "method.hpp"
 #include "ordering.hpp"
 #include "report.hpp"
+#include "right_hand_side.hpp"
 
 namespace prekond::driver {
 namespace {
@@ -136,6 +137,11 @@ void info(const Context& context, const Method<Scalar>& method, MatrixInput& inp
   const bool is_square = problem.num_rows == problem.num_cols;
   const std::int64_t zero_row = first_zero_row<Scalar>(context.space, problem.whole);
   if (zero_row >= 0 && is_square) problem.add_note(zero_row_text(zero_row));
+  if (zero_row < 0 && is_square && measured.symmetric_values &&
+      rows_sum_to_zero<Scalar>(context.space, problem.whole))
+    problem.add_note(note_of_own_zero_sums);
+  if (is_square && !measured.symmetric_values)
+    problem.note_zero_column(first_zero_column<Scalar>(context.space, problem.whole));
   if (settings.condition) {
     check_condition_of(problem.name, measured.symmetric_values);
     if (method.precond_properties.needs_spd)

@@ -358,7 +358,8 @@ std::string advice_for_general(const Method<Scalar>& method) {
         options += (options.empty() ? "" : ", or ") + choice;
   return "the preconditioner '" + method.precond_name + "' is for symmetric positive definite matrices" +
          (options.empty() ? "" : " with these options") + "; take " +
-         (options.empty() ? "" : options + ", or ") + "a preconditioner for general matrices, such as ilu0";
+         (options.empty() ? "" : options + ", or ") + "a preconditioner for general matrices, such as " +
+         (is_complex<Scalar> ? "jacobi" : "ilu0");
 }
 
 }  // namespace

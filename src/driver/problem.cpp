@@ -34,10 +34,11 @@ Vector<Scalar, Space> make_rhs(const Space& space, const Matrix<Scalar>& a, cons
   return b;
 }
 
-/// Makes a random b one that a singular matrix with A 1 = 0 reaches.
+/// Makes a random b one that a singular matrix with A 1 = 0 reaches, and says of another what it has to be.
 template <class Scalar>
-void take_zero_sums_out(const Space& space, Problem<Scalar>& problem) {
-  if (!rows_sum_to_zero<Scalar>(space, problem.whole)) return;
+void take_zero_sums_out(const Space& space, const std::string& rhs, Problem<Scalar>& problem) {
+  if (rhs == "a_ones" || !rows_sum_to_zero<Scalar>(space, problem.whole)) return;
+  if (rhs != "random") return problem.add_note(note_of_own_zero_sums);
   take_means_out<Scalar>(space, problem.whole, problem.b);
   problem.add_note(note_of_zero_sums);
 }
@@ -249,7 +250,7 @@ void make_whole(const Context& context, const MethodNeeds& needs, MatrixInput& i
                           first_zero_row<Scalar>(space, problem.whole));
   if (!symmetry.symmetric) problem.note_zero_column(first_zero_column<Scalar>(space, problem.whole));
   problem.take_symmetry(needs, symmetry);
-  if (settings.rhs == "random" && symmetry.symmetric) take_zero_sums_out(space, problem);
+  if (symmetry.symmetric) take_zero_sums_out(space, settings.rhs, problem);
   if (names_file(settings.x0)) {
     context.progress.phase("reading " + settings.x0);
     problem.x0 = read_vector<Scalar>(settings.x0, problem.num_rows);

@@ -33,6 +33,9 @@ bool rows_sum_to_zero(const Space& space, const CsrView<Scalar, Space>& a);
 constexpr const char* note_of_zero_sums =
     "the rows of A sum to zero: A is singular, and the random b is less its mean, so that there is a "
     "solution";
+constexpr const char* note_of_own_zero_sums =
+    "the rows of A sum to zero: A is singular, and there is a solution only where the mean of b over each "
+    "connected part of A is zero";
 
 /// Takes the mean out of a random vector of `fill_rhs`, which has `length` entries on all processes.
 template <class Scalar>

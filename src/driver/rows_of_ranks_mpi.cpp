@@ -113,10 +113,14 @@ NumberedRows whole_block(const Context& context, const MethodNeeds& needs, Matri
   return block;
 }
 
-/// Collective. Makes a random b one that a singular matrix with A 1 = 0 reaches.
+/// Collective. Makes a random b one that a singular matrix with A 1 = 0 reaches, and says of another what it
+/// has to be.
 void take_zero_sums_out(const Context& context, Problem<double>& problem) {
+  const std::string& rhs = context.settings.rhs;
+  if (rhs == "a_ones") return;
   const bool is_zero = rows_sum_to_zero<double>(context.space, problem.rows);
   if (context.processes.min(is_zero ? 1 : 0) == 0) return;
+  if (rhs != "random") return problem.add_note(note_of_own_zero_sums);
   take_mean_out<double>(context.space, problem.num_rows, problem.b);
   problem.add_note(note_of_zero_sums);
 }
@@ -183,7 +187,7 @@ void make_rows_of_ranks(const Context& context, const MethodNeeds& needs, Matrix
   if (has_own) {
     check_zero_rows_of_ranks(context, problem);
     processes.collective([&] { problem.take_symmetry(needs, symmetry); });
-    if (settings.rhs == "random" && symmetry.symmetric) take_zero_sums_out(context, problem);
+    if (symmetry.symmetric) take_zero_sums_out(context, problem);
   }
   if (is_x0_file) problem.x0 = problem.own_part(context, problem.x0);
   if (has_own) problem.norm_b = norm_of_parts(context.space, processes, problem.b);

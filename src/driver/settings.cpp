@@ -73,9 +73,13 @@ std::vector<SettingKey> method_keys() {
       {"batch", "solver", "NAME", "cg, bicgstab, gmres, idr or richardson", &S::solver},
       {"batch", "precond", "NAME", "none, jacobi, block_jacobi, ilu0, ic0, par_ilu, isai, fsai or ilu_isai",
        &S::precond},
-      {methods, "solver", "NAME", "one of 'prekond list solvers'; of solve also auto, chosen by the matrix",
+      {methods, "solver", "NAME",
+       "one of 'prekond list solvers', also with options as in "
+       "gmres:restart=50; of solve also auto, chosen by the matrix",
        &S::solver},
-      {"solve", "precond", "NAME", "one of 'prekond list preconditioners', or auto, chosen by the matrix",
+      {"solve", "precond", "NAME",
+       "one of 'prekond list preconditioners', also with options as in "
+       "iluk:level=2, or auto, chosen by the matrix",
        &S::precond},
       {"compare", "precond", "NAME[:key=value...],...",
        "preconditioners, one row of the table each; options after colons, as in "
@@ -301,7 +305,37 @@ void add_pair(OptionMap& options, const std::string& pair, const std::string& fl
                       "'");
 }
 
+namespace {
+
+/// `iluk:level=2` as compare has it: the name, and the options by themselves.
+void take_options_apart(RawSettings& raw, const std::string& method) {
+  const auto given = raw.find(method);
+  if (given == raw.end()) return;
+  const auto parts = split(to_string(given->second.value), ':');
+  if (parts.size() < 2) return;
+  at_origin(raw, method, [&] {
+    OptionMap options;
+    for (std::size_t k = 1; k < parts.size(); ++k)
+      add_pair(options, parts[k], option_name(method) + " NAME:");
+    for (const auto& [name, value] : options)
+      if (!raw.try_emplace(method + "_options." + name, Given{value, given->second.origin}).second)
+        throw OptionError("'" + name + "' is given twice, after " + option_name(method) +
+                          " NAME: and by itself");
+  });
+  given->second.value = parts.front();
+}
+
+RawSettings with_options_apart(RawSettings raw, const std::string& command) {
+  if (takes_solver_options(command)) take_options_apart(raw, "solver");
+  if (takes_precond_options(command)) take_options_apart(raw, "precond");
+  return raw;
+}
+
+}  // namespace
+
 RawSettings laid_over(RawSettings over, RawSettings under, const std::string& command) {
+  over = with_options_apart(std::move(over), command);
+  under = with_options_apart(std::move(under), command);
   const auto name_in = [&](RawSettings& raw, const std::string& method) {
     return main_name(command, method, to_string(raw[method].value));
   };
@@ -316,7 +350,8 @@ RawSettings laid_over(RawSettings over, RawSettings under, const std::string& co
   return over;
 }
 
-Settings to_settings(const RawSettings& raw, const std::string& command) {
+Settings to_settings(const RawSettings& written, const std::string& command) {
+  const RawSettings raw = with_options_apart(written, command);
   Settings settings = default_settings(command);
   settings.given = raw;
   for (const auto& [key, given] : raw) {

@@ -41,10 +41,6 @@ void solve(const Context& context, const std::vector<Method<Scalar>>& methods, M
   const bool has_solution = !settings.solution.empty() && is_sound;
   Vector<Scalar, Space> solution;
   if (has_solution) solution = problem.whole_solution(context, outcome.x);
-  const bool may_advise = context.processes.is_serial() && outcome.signal == 0;
-  outcome.report["try"] = may_advise
-                              ? better_than<Scalar>(context, problem, outcome, methods.front().is_automatic)
-                              : Json::array();
   if (profile) outcome.report["profile"] = profile->json();
   context.processes.on_root([&] {
     context.progress.end();
@@ -55,6 +51,10 @@ void solve(const Context& context, const std::vector<Method<Scalar>>& methods, M
       const auto x = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), solution);
       write_vector_market(path, x, "prekond solve " + problem.name);
     });
+    const bool may_advise = context.processes.is_serial() && outcome.signal == 0;
+    outcome.report["try"] = may_advise
+                                ? better_than<Scalar>(context, problem, outcome, methods.front().is_automatic)
+                                : Json::array();
     files.write_report(outcome.report);
     if (!settings.quiet) print_summary(outcome.report, method, settings.verbose);
     if (outcome.signal != 0)

@@ -14,8 +14,7 @@ namespace {
 
 using impl::SetupMemory;
 
-TEST(SetupMemoryTest, LeavesHostsAlone) {
-  const SetupMemory memory{Kokkos::DefaultHostExecutionSpace()};
+TEST(SetupMemoryTest, AHostIsNoDevice) {
   EXPECT_EQ(impl::number_of_device(Kokkos::DefaultHostExecutionSpace()), -1);
 }
 
@@ -43,6 +42,16 @@ TEST(SetupMemoryTest, KeepsFreedMemoryUntilTheLastOneEnds) {
     EXPECT_EQ(kept(), everything);
   }
   EXPECT_EQ(kept(), 1u << 20);
+  keep_freed_memory(before);
+}
+
+TEST(SetupMemoryTest, ASetupOnAHostLeavesThePoolAlone) {
+  const std::uint64_t before = kept();
+  keep_freed_memory(1 << 20);
+  {
+    const SetupMemory memory{Kokkos::DefaultHostExecutionSpace()};
+    EXPECT_EQ(kept(), 1u << 20);
+  }
   keep_freed_memory(before);
 }
 

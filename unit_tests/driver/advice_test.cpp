@@ -196,7 +196,7 @@ TEST_F(AdviceTest, AfterAutoComesAFactorisationWithItsFillInAnotherOrder) {
   write_random("random.mtx", 200);
   const Result solved = run({"solve", "random.mtx", "--max-iters", "12000", "-v"});
   EXPECT_EQ(solved.code, 0);
-  EXPECT_THAT(solved.out, HasSubstr("inner.p=200, inner.tau=1e-10) with gmres: solved"));
+  EXPECT_THAT(solved.out, HasSubstr("ilut (p=200, tau=1e-10) with gmres: solved"));
   write_random("larger.mtx", 400);
   const Result failed = run({"solve", "larger.mtx", "--max-iters", "12000"});
   ASSERT_NE(failed.code, 0);
@@ -214,22 +214,8 @@ TEST_F(AdviceTest, AfterAutoComesAFactorisationWithItsFillInAnotherOrder) {
   EXPECT_NE(command_in(own.err), "") << "a user's own ilut is not the last resort";
 }
 
-// A Laplacian less its fifth eigenvalue or so: symmetric with a positive diagonal, and indefinite.
 TEST_F(AdviceTest, AdviceDoesNotGoRoundInCircles) {
-  constexpr int edge = 24, n = edge * edge;
-  std::string entries;
-  int nnz = 0;
-  const auto add = [&](int i, int j, double value) {
-    entries += std::to_string(i + 1) + " " + std::to_string(j + 1) + " " + std::to_string(value) + "\n";
-    ++nnz;
-  };
-  for (int i = 0; i < n; ++i) {
-    add(i, i, 2.7);
-    if (i % edge > 0) add(i, i - 1, -1);
-    if (i >= edge) add(i, i - edge, -1);
-  }
-  write("shifted.mtx", "%%MatrixMarket matrix coordinate real symmetric\n" + std::to_string(n) + " " +
-                           std::to_string(n) + " " + std::to_string(nnz) + "\n" + entries);
+  write_indefinite("shifted.mtx");
   for (const std::string first :
        {"--max-iters 400 --precond amg --solver cg", "--max-iters 100 --precond ick -p level=2 --solver cg",
         "--max-iters 100 --precond ilu0 --solver bicgstab"}) {
@@ -246,6 +232,21 @@ TEST_F(AdviceTest, AdviceDoesNotGoRoundInCircles) {
     }
     EXPECT_GT(said.size(), 1u) << first;
   }
+}
+
+// A solver for general matrices does not say whether the matrix is definite: a few steps of CG do.
+TEST_F(AdviceTest, CgIsAdvisedForDefiniteMatricesOnly) {
+  write_indefinite("shifted.mtx");
+  const auto solver_after = [&](std::vector<std::string> matrix) {
+    matrix.insert(matrix.begin(), "solve");
+    for (const char* word : {"--precond", "jacobi", "--solver", "idr"}) matrix.emplace_back(word);
+    const Json tries = report_of(matrix)["try"];
+    return tries.empty() ? "" : tries[0]["solver"].get<std::string>();
+  };
+  EXPECT_EQ(solver_after({"--generate", "poisson2d:150"}), "cg");
+  const std::string general = solver_after({"shifted.mtx", "--rtol", "1e-10"});
+  EXPECT_NE(general, "");
+  EXPECT_NE(general, "cg");
 }
 
 }  // namespace

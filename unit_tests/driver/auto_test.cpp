@@ -93,7 +93,7 @@ TEST_F(AutoTest, ChoosesBothAndSaysWhatBecameOfEachCandidate) {
 
 TEST_F(AutoTest, TheSummarySaysWhoChoseAndWhy) {
   const std::string chosen = run({"solve", "--generate", "poisson2d:60"}).out;
-  EXPECT_THAT(chosen, HasSubstr("\nauto            chose from 8 methods by"));
+  EXPECT_THAT(chosen, HasSubstr("\nauto            chose from 9 methods by"));
   EXPECT_THAT(chosen, ContainsRegex("by expected work.*; next .* with cg, .* products\n"));
   const std::string named =
       run({"solve", "--generate", "poisson2d:60", "--precond", "ic0", "--solver", "cg"}).out;

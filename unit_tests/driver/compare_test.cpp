@@ -45,6 +45,20 @@ TEST_F(CompareTest, WithoutNamesItTakesTheListOfAuto) {
   EXPECT_THAT(shown.out, AllOf(HasSubstr("ick:level=1"), HasSubstr("ick:level=2")));
 }
 
+// Its diagonal is positive, so that the list begins with methods for definite matrices.
+TEST_F(CompareTest, AnIndefiniteMatrixHasRowsOfGeneralMethodsToo) {
+  write_indefinite("shifted.mtx");
+  const Json rows = report_of({"compare", "shifted.mtx"}, 5);
+  EXPECT_EQ(rows[0]["solver"]["name"], "cg");
+  std::set<std::string> converged;
+  for (const Json& row : rows)
+    if (row["solver"]["converged"]) converged.insert(row["solver"]["name"]);
+  EXPECT_EQ(converged.count("gmres"), 1u);
+  EXPECT_EQ(converged.count("cg"), 0u);
+  const Json by_cg = report_of({"compare", "shifted.mtx", "--solver", "cg"}, 5);
+  for (const Json& row : by_cg) EXPECT_EQ(row["solver"]["name"], "cg");
+}
+
 TEST_F(CompareTest, EachMethodOfTheListHasItsSolverUnlessOneIsNamed) {
   std::set<std::string> solvers;
   for (const Json& row : report_of({"compare", "--generate", "convection_diffusion3d:6"}))

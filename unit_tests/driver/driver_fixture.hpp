@@ -69,6 +69,24 @@ class DriverTest : public ::testing::Test {
     std::ofstream(file(name), std::ios::binary) << text;
   }
 
+  /// A Laplacian less its fifth eigenvalue or so: symmetric with a positive diagonal, and indefinite.
+  static void write_indefinite(const std::string& name) {
+    constexpr int edge = 24, n = edge * edge;
+    std::string entries;
+    int nnz = 0;
+    const auto add = [&](int i, int j, double value) {
+      entries += std::to_string(i + 1) + " " + std::to_string(j + 1) + " " + std::to_string(value) + "\n";
+      ++nnz;
+    };
+    for (int i = 0; i < n; ++i) {
+      add(i, i, 2.7);
+      if (i % edge > 0) add(i, i - 1, -1);
+      if (i >= edge) add(i, i - edge, -1);
+    }
+    write(name, "%%MatrixMarket matrix coordinate real symmetric\n" + std::to_string(n) + " " +
+                    std::to_string(n) + " " + std::to_string(nnz) + "\n" + entries);
+  }
+
   static void write_matrices() {
     const std::string general = "%%MatrixMarket matrix coordinate real general\n";
     const std::string symmetric = "%%MatrixMarket matrix coordinate real symmetric\n";

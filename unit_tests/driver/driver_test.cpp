@@ -450,6 +450,32 @@ TEST_F(DriverTest, TheDefaultRightHandSideIsRandomAndInTheRangeOfASingularMatrix
   EXPECT_EQ(same["solver"]["true_relative_residual"],
             report_of({"solve", "neumann.mtx", "--rtol", "1e-8"})["solver"]["true_relative_residual"]);
   EXPECT_TRUE(report_of({"solve", "neumann.mtx", "--rhs", "a_ones"})["notes"].empty());
+  // A right-hand side of one's own is left as it is, and `info` does not know it.
+  const Result own = run({"solve", "neumann.mtx", "--rhs", "ones", "--report", "own.json"});
+  EXPECT_EQ(own.code, 5);
+  EXPECT_THAT(read_file(file("own.json")), HasSubstr("only where the mean of b"));
+  EXPECT_THAT(run({"info", "neumann.mtx"}).out, HasSubstr("rows of A sum to zero: A is singular"));
+  EXPECT_THAT(run({"info", "spd.mtx"}).out, Not(HasSubstr("sum to zero")));
+}
+
+TEST_F(DriverTest, OptionsMayFollowANameAsInCompare) {
+  const Json report =
+      report_of({"solve", "spd.mtx", "--precond", "iluk:level=2", "--solver", "gmres:restart=7"});
+  EXPECT_EQ(report["preconditioner"]["name"], "iluk");
+  EXPECT_EQ(report["preconditioner"]["options"]["level"], 2);
+  EXPECT_EQ(report["solver"]["options"]["restart"], 7);
+  EXPECT_EQ(report_of({"solve", "spd.mtx", "--precond", "ilut:p=3", "-p", "tau=0", "--solver",
+                       "gmres"})["preconditioner"]["options"]["p"],
+            3);
+  write("colons.json", R"({"precond": "iluk:level=1"})");
+  EXPECT_EQ(report_of({"solve", "spd.mtx", "--config", "colons.json", "--solver",
+                       "gmres"})["preconditioner"]["options"]["level"],
+            1);
+  EXPECT_THAT(run({"solve", "spd.mtx", "--precond", "iluk:level=2", "-p", "level=1"}).err,
+              HasSubstr("'level' is given twice"));
+  EXPECT_THAT(run({"solve", "spd.mtx", "--precond", "iluk:level"}).err,
+              HasSubstr("--precond NAME: takes key=value"));
+  EXPECT_EQ(run({"solve", "spd.mtx", "--precond", "iluk:nolevel=2"}).code, 2);
 }
 
 TEST_F(DriverTest, EveryRhsAndInitialVector) {

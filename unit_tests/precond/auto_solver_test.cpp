@@ -267,10 +267,13 @@ TEST(Candidates, TheLastResortIsNotOneOfTheList) {
   for (const bool is_symmetric : {false, true}) {
     facts.symmetric_values = is_symmetric;
     const auto candidates = candidates_for(facts, false, false);
+    for (const Candidate& one : {candidates.end()[-2], candidates.back()}) {
+      EXPECT_TRUE(one.is_last_resort);
+      EXPECT_EQ(one.is_out, is_symmetric);
+      EXPECT_EQ(one.outcome, "");
+    }
+    EXPECT_EQ(candidates.end()[-2].preconditioner.name, "ilut");
     EXPECT_EQ(candidates.back().preconditioner.name, "matched");
-    EXPECT_TRUE(candidates.back().is_last_resort);
-    EXPECT_EQ(candidates.back().is_out, is_symmetric);
-    EXPECT_EQ(candidates.back().outcome, "");
     for (const Candidate& one : by_expected_work(candidates)) EXPECT_FALSE(one.is_last_resort);
   }
 }
@@ -496,6 +499,19 @@ TYPED_TEST(AutoSolverTest, TheLastResortIsNotTheFirst) {
     EXPECT_TRUE(TestFixture::solve(system, chooser, stop_at(1e-10, 2000)).converged);
     EXPECT_EQ(names.front(), is_last_resort ? "amg" : "ilu0");
   }
+}
+
+TYPED_TEST(AutoSolverTest, ALastResortFollowsOneThatFails) {
+  using System = typename TestFixture::System;
+  System system("poisson2d:60");
+  std::vector<std::string> names;
+  Candidate first = TestFixture::candidate("refused", "gmres", 1, 1, 0.01),
+            second = TestFixture::candidate("ilu0", "gmres", 2, 1, 0.01);
+  first.is_last_resort = second.is_last_resort = true;
+  auto chooser = TestFixture::chooser_of({TestFixture::candidate("jacobi", "cg", 1, 1, 1), first, second},
+                                         system, names);
+  EXPECT_TRUE(TestFixture::solve(system, chooser, stop_at(1e-10, 2000)).converged);
+  EXPECT_EQ(names, (std::vector<std::string>{"jacobi", "refused", "ilu0"}));
 }
 
 TYPED_TEST(AutoSolverTest, TheLastResortIsNotLeftBeforeFiveHundredIterations) {

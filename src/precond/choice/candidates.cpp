@@ -70,7 +70,9 @@ const std::vector<Known>& known_methods() {
   const OptionMap dense = {{"p", 20}, {"tau", 1e-4}}, denser = {{"p", 60}, {"tau", 1e-6}};
   const OptionMap iluk = {{"inner", "iluk"}};
   const OptionMap ilut = {{"inner", "ilut"}, {"inner.p", 60}, {"inner.tau", 1e-6}};
-  const OptionMap all = {{"inner", "ilut"}, {"inner.p", last_resort_p}, {"inner.tau", last_resort_tau}};
+  const OptionMap all = {{"p", last_resort_p}, {"tau", last_resort_tau}};
+  const OptionMap all_matched = {
+      {"inner", "ilut"}, {"inner.p", last_resort_p}, {"inner.tau", last_resort_tau}};
   static const std::vector<Known> methods = {
       {"jacobi", {}, "cg", spd, {4, 0, 8}, {0, 1, 1}, {10, 25, 0}, {0.2, 1, 0}, 1, 1},
       {"amg", {}, "cg", spd, {125, 1, 270}, {6, 44, 12}, {360, 2500, 0}, {10, 40, 0}, 0.03, 8},
@@ -88,7 +90,18 @@ const std::vector<Known>& known_methods() {
       {"ilut", denser, "gmres", any, {300, 24000, 372}, {4.5, 170, 0}, {2e5, 12000, 0}, {6, 200, 1}, 0.02, 3},
       {"matched", iluk, "gmres", any, {178, 11, 184}, {2.3, 22, 0}, {600, 2500, 1}, {2.5, 3, 0.6}, 0.42, 3},
       {"matched", ilut, "gmres", any, {350, 6000, 416}, {4.5, 170, 0}, {2e5, 15000, 0}, {6, 200, 1}, 0.02, 3},
-      {"matched", all, "gmres", any, {350, 5e5, 416}, {4, 400, 0}, {2e6, 5e4, 0}, {9, 500, 2}, 0.01, 3, true},
+      {"ilut", all, "gmres", any, {300, 5e5, 372}, {4, 400, 0}, {2e6, 4.5e4, 0}, {9, 500, 2}, 0.01, 3, true},
+      {"matched",
+       all_matched,
+       "gmres",
+       any,
+       {350, 5e5, 416},
+       {4, 400, 0},
+       {2e6, 5e4, 0},
+       {9, 500, 2},
+       0.01,
+       3,
+       true},
   };
   return methods;
 }
