@@ -43,7 +43,6 @@ void solve(const Context& context, const std::vector<Method<Scalar>>& methods, M
   if (has_solution) solution = problem.whole_solution(context, outcome.x);
   if (profile) outcome.report["profile"] = profile->json();
   context.processes.on_root([&] {
-    context.progress.end();
     files.write("history", settings.history, [&](const std::string& path) {
       write_text(path, history_text(outcome.history, problem.norm_b));
     });
@@ -55,6 +54,7 @@ void solve(const Context& context, const std::vector<Method<Scalar>>& methods, M
     outcome.report["try"] = may_advise
                                 ? better_than<Scalar>(context, problem, outcome, methods.front().is_automatic)
                                 : Json::array();
+    context.progress.end();
     files.write_report(outcome.report);
     if (!settings.quiet) print_summary(outcome.report, method, settings.verbose);
     if (outcome.signal != 0)

@@ -514,6 +514,22 @@ TYPED_TEST(AutoSolverTest, ALastResortFollowsOneThatFails) {
   EXPECT_EQ(names, (std::vector<std::string>{"jacobi", "refused", "ilu0"}));
 }
 
+TYPED_TEST(AutoSolverTest, ALastResortIsLeftForAnotherOneAfterARestart) {
+  using System = typename TestFixture::System;
+  System system("poisson2d:100");
+  std::vector<std::string> names;
+  Candidate first = TestFixture::candidate("none", "gmres", 1, 1, 0.01),
+            second = TestFixture::candidate("amg", "gmres", 100, 1, 0.01);
+  first.is_last_resort = second.is_last_resort = true;
+  auto chooser = TestFixture::chooser_of(
+      {TestFixture::candidate("refused", "cg", 0.1, 0.1, 0.01), first, second}, system, names);
+  EXPECT_TRUE(TestFixture::solve(system, chooser, stop_at(1e-10, 2000)).converged);
+  ASSERT_EQ(names, (std::vector<std::string>{"refused", "none", "amg"}));
+  const int left_after = std::stoi(chooser.candidates()[1].outcome.substr(11));
+  EXPECT_GE(left_after, 100);
+  EXPECT_LT(left_after, 500);
+}
+
 TYPED_TEST(AutoSolverTest, TheLastResortIsNotLeftBeforeFiveHundredIterations) {
   using System = typename TestFixture::System;
   for (const bool is_last_resort : {false, true}) {

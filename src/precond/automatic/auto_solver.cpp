@@ -31,8 +31,8 @@ constexpr double trial_range = 3;
 /// An attempt has at least this part of the iterations that were expected of it.
 constexpr double least_part_of_iterations = 0.5;
 /// The setup of the last resort costs more than its iterations, so that it may restart a few times before it
-/// is left.
-constexpr double least_of_last_resort = 500;
+/// is left; once where another one is there.
+constexpr double least_of_last_resort = 500, least_before_another = 100;
 
 std::string number(double value) {
   char text[32];
@@ -114,7 +114,9 @@ struct AutoSolver<Scalar, Space>::Attempt {
         believed_iterations_left(norms, std::max(whole.rtol * norm_b, whole.atol), expected);
     own.expect(candidate, k + candidate.iterations);
     const auto other = own.cheapest(&candidate);
-    if (other == own.m_candidates.end() || (candidate.is_last_resort && k < least_of_last_resort)) return;
+    if (other == own.m_candidates.end()) return;
+    if (candidate.is_last_resort && k < (other->is_last_resort ? least_before_another : least_of_last_resort))
+      return;
     const bool looks_only = std::exchange(is_trial, false);
     if (!looks_only && (k < least_part_of_iterations * expected ||
                         spent + k * candidate.iteration < own.m_budget * other->work(own.m_solves)))
