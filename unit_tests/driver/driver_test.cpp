@@ -473,6 +473,17 @@ TEST_F(DriverTest, OptionsMayFollowANameAsInCompare) {
             1);
   EXPECT_THAT(run({"solve", "spd.mtx", "--precond", "iluk:level=2", "-p", "level=1"}).err,
               HasSubstr("'level' is given twice"));
+  // The command line wins over a config file in either form, and keeps its other options.
+  const auto options_with = [&](const std::string& config, std::vector<std::string> words) {
+    write("colons.json", config);
+    words.insert(words.begin(), {"solve", "spd.mtx", "--config", "colons.json", "--solver", "gmres"});
+    return report_of(words)["preconditioner"]["options"];
+  };
+  EXPECT_EQ(options_with(R"({"precond": "iluk:level=1"})", {"-p", "level=2"})["level"], 2);
+  const Json kept = options_with(R"({"precond": "ilut", "precond_options": {"p": 4, "tau": 0.5}})",
+                                 {"--precond", "ilut:tau=0"});
+  EXPECT_EQ(kept["p"], 4);
+  EXPECT_EQ(kept["tau"], 0);
   EXPECT_THAT(run({"solve", "spd.mtx", "--precond", "iluk:level"}).err,
               HasSubstr("--precond NAME: takes key=value"));
   EXPECT_EQ(run({"solve", "spd.mtx", "--precond", "iluk:nolevel=2"}).code, 2);
