@@ -6,6 +6,7 @@
 #include <prekond/core/error.hpp>
 #include <prekond/core/impl/device_speed.hpp>
 #include <prekond/core/impl/setup_memory.hpp>
+#include <prekond/core/impl/small_views.hpp>
 
 #include <map>
 #include <mutex>
@@ -176,6 +177,7 @@ void keep_freed_memory(std::uint64_t bytes) {
 namespace impl {
 
 void SetupMemory::begin() {
+  if (m_device >= 0) begin_small_views(this, m_device);
 #ifdef KOKKOS_ENABLE_IMPL_CUDA_MALLOC_ASYNC
   const cudaMemPool_t pool = m_device < 0 ? nullptr : pool_of(m_device);
 #else
@@ -198,6 +200,7 @@ void SetupMemory::begin() {
 }
 
 SetupMemory::~SetupMemory() {
+  end_small_views(this);
   if (m_device < 0) return;
   const std::scoped_lock lock(of_setups);
   Setups& setups = setups_of_device[m_device];

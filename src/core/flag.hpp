@@ -20,6 +20,8 @@ class Flag {
    public:
     explicit Raise(int* word) : m_word(word) {}
     KOKKOS_FORCEINLINE_FUNCTION void operator()() const { raise_flag(*m_word, 1); }
+    /// May be false for a while after another thread has raised it.
+    KOKKOS_FORCEINLINE_FUNCTION bool is_raised() const { return concurrent_load(*m_word) != 0; }
 
    private:
     int* m_word;

@@ -284,7 +284,7 @@ Json better_than(const Context& context, const Problem<Scalar>& problem, const O
     return Json::array();
   const double factor = still_to_come(outcome, std::max(stopping.rtol * problem.norm_b, stopping.atol));
   const bool ends = std::isfinite(factor);
-  const MatrixStatistics facts = statistics<Scalar, Space>(context.space, problem.rows);
+  const MatrixStatistics facts = statistics<Scalar, Space>(context.space, problem.rows, false);
   const auto list =
       candidates_for(facts, !is_host_space<Space>, is_complex<Scalar>, settings.has_near_null_space());
   const auto iterations = static_cast<double>(result.iterations);

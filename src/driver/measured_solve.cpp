@@ -347,7 +347,7 @@ double median(std::vector<double> values) {
 
 template <class Scalar>
 MatrixStatistics statistics_of_all(const Context& context, const Problem<Scalar>& problem) {
-  MatrixStatistics facts = statistics<Scalar, Space>(context.space, problem.rows);
+  MatrixStatistics facts = statistics<Scalar, Space>(context.space, problem.rows, false);
   const Processes& all = context.processes;
   if (all.is_serial()) return facts;
   for (std::int64_t* count : {&facts.num_rows, &facts.nnz, &facts.diagonal_missing, &facts.diagonal_zero,

@@ -204,7 +204,7 @@ SymmetryFacts symmetry_of(const Space& space, const Matrix<Scalar>& a, SpdCheck 
     found.symmetric = true;
     return found;
   }
-  const MatrixStatistics measured = statistics<Scalar, Space>(space, a);
+  const MatrixStatistics measured = statistics<Scalar, Space>(space, a, false);
   found.symmetric = measured.symmetric_values;
   if (!found.not_spd.empty() && found.symmetric && measured.diagonal_negative == a.num_rows) {
     const std::string text = negative_definite_text<Scalar>(space, a);

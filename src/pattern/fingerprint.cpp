@@ -4,18 +4,10 @@
 
 #include "core/instantiate.hpp"
 #include "core/row_teams.hpp"
+#include "matrix/pair_numbers.hpp"
 
 namespace prekond {
 namespace {
-
-/// The finaliser of MurmurHash3: every bit of the argument moves about half of the result's.
-KOKKOS_FUNCTION std::uint64_t mix(std::uint64_t bits) {
-  bits ^= bits >> 33;
-  bits *= 0xff51afd7ed558ccdull;
-  bits ^= bits >> 33;
-  bits *= 0xc4ceb9fe1a85ec53ull;
-  return bits ^ bits >> 33;
-}
 
 /// Entry k's number is mixed of k and its column, row i's of i and where it begins. Below 2^33 entries the
 /// arguments of the entries are all different, and those of the rows.
@@ -31,31 +23,7 @@ struct SumOfMixes {
     const auto number = entry ? static_cast<std::uint64_t>(static_cast<unsigned>(pattern.col_idxs(k)))
                               : static_cast<std::uint64_t>(i);
     const std::uint64_t both = place ^ number << 33;
-    sum += mix(entry ? ~both : both);
-  }
-};
-
-/// The number of a pair of rows, mixed of both: added above the diagonal, taken away below it.
-template <class Space>
-struct SumOfPairs {
-  CsrGraphView<Space> pattern;
-
-  KOKKOS_FUNCTION void operator()(const typename impl::RowTeams<Space>::Member& team,
-                                  std::uint64_t& sum) const {
-    impl::RowTeams<Space>{pattern.num_rows}.for_each_row(team, [&](std::int64_t i) {
-      std::uint64_t of_row = 0;
-      Kokkos::parallel_reduce(
-          Kokkos::ThreadVectorRange(team, pattern.row_ptrs(i), pattern.row_ptrs(i + 1)),
-          [&](std::size_t k, std::uint64_t& mine) { mine += number(i, pattern.col_idxs(k)); }, of_row);
-      Kokkos::single(Kokkos::PerThread(team), [&] { sum += of_row; });
-    });
-  }
-  KOKKOS_FUNCTION static std::uint64_t number(std::int64_t i, std::int64_t j) {
-    if (i == j) return 0;
-    const auto low = static_cast<std::uint64_t>(i < j ? i : j),
-               high = static_cast<std::uint64_t>(i < j ? j : i);
-    const std::uint64_t mixed = mix(low << 32 | high);
-    return i < j ? mixed : ~mixed + 1;
+    sum += impl::mix_bits(entry ? ~both : both);
   }
 };
 
@@ -90,8 +58,8 @@ std::uint64_t fingerprint(const Space& space, const std::type_identity_t<CsrGrap
       "prekond::fingerprint",
       Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, nnz + pattern.num_rows),
       SumOfMixes<Space>{pattern, nnz}, sum);
-  return sum + mix(static_cast<std::uint64_t>(pattern.num_rows) << 32 ^
-                   static_cast<std::uint64_t>(pattern.num_cols));
+  return sum + impl::mix_bits(static_cast<std::uint64_t>(pattern.num_rows) << 32 ^
+                              static_cast<std::uint64_t>(pattern.num_cols));
 }
 
 template <class Space>
@@ -99,7 +67,7 @@ bool is_symmetric(const Space& space, const std::type_identity_t<CsrGraphView<Sp
   std::uint64_t sum = 0;
   Kokkos::parallel_reduce("prekond::is_symmetric",
                           impl::RowTeams<Space>::policy(space, pattern.num_rows, pattern.nnz()),
-                          SumOfPairs<Space>{pattern}, sum);
+                          impl::SumOfPairs<Space>{pattern}, sum);
   return sum == 0;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prekond/core/scalar.hpp>
 #include <prekond/matrix/generate.hpp>
 #include <prekond/matrix/statistics.hpp>
 
@@ -8,6 +9,8 @@
 
 #include <cmath>
 #include <limits>
+#include <random>
+#include <vector>
 
 namespace prekond::testing {
 namespace {
@@ -15,7 +18,15 @@ namespace {
 template <class Space, class Scalar>
 MatrixStatistics measure(const HostMatrix<Scalar>& a) {
   const auto matrix = to_device<Space>(a);
-  return statistics<Scalar, Space>(Space(), matrix);
+  const MatrixStatistics s = statistics<Scalar, Space>(Space(), matrix);
+  const MatrixStatistics without = statistics<Scalar, Space>(Space(), matrix, false);
+  EXPECT_EQ(without.symmetric_pattern, s.symmetric_pattern);
+  EXPECT_EQ(without.symmetric_values, s.symmetric_values);
+  EXPECT_EQ(without.jacobi_norm, s.jacobi_norm);
+  EXPECT_EQ(without.m_matrix_rows, s.m_matrix_rows);
+  EXPECT_EQ(without.max_asymmetry, 0);
+  EXPECT_EQ(without.frobenius_norm, 0);
+  return s;
 }
 
 template <class Space>
@@ -85,6 +96,71 @@ TYPED_TEST(Statistics, EntriesWithoutAMirrorImageOnEitherSideOfTheDiagonal) {
   // A diagonal entry that is its own mirror image does not make up for one above without.
   using Complex = Kokkos::complex<double>;
   EXPECT_FALSE(measure<TypeParam>(sparse<Complex>({{1, {0, 1}}, {0, 0}})).symmetric_pattern);
+}
+
+template <class Scalar>
+HostMatrix<Scalar> hermitian(int n) {
+  std::mt19937 random(7);
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  std::vector<std::vector<Scalar>> rows(n, std::vector<Scalar>(n));
+  for (int i = 0; i < n; ++i) {
+    rows[i][i] = 5;
+    for (int j = 0; j < i; ++j) {
+      if (uniform(random) < 0.4) continue;
+      rows[i][j] = uniform(random);
+      if constexpr (is_complex<Scalar>) rows[i][j].imag() = uniform(random);
+      rows[j][i] = conjugate(rows[i][j]);
+    }
+  }
+  return sparse<Scalar>(rows);
+}
+
+template <class Space, class Scalar>
+void expect_that_any_change_is_seen(Scalar factor) {
+  const HostMatrix<Scalar> a = hermitian<Scalar>(23);
+  const auto s = measure<Space>(a);
+  EXPECT_TRUE(s.symmetric_pattern);
+  EXPECT_TRUE(s.symmetric_values);
+  EXPECT_EQ(s.max_asymmetry, 0);
+  for (int i = 0; i < 23; ++i)
+    for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k) {
+      if (a.col_idxs[k] == i && !is_complex<Scalar>) continue;
+      auto changed = a;
+      changed.values[k] *= factor;
+      const auto other = measure<Space>(changed);
+      EXPECT_TRUE(other.symmetric_pattern) << i << " " << k;
+      EXPECT_FALSE(other.symmetric_values) << i << " " << k;
+      EXPECT_GT(other.max_asymmetry, 0) << i << " " << k;
+    }
+}
+
+TYPED_TEST(Statistics, AnEntryThatDiffersFromItsMirrorImageIsSeen) {
+  expect_that_any_change_is_seen<TypeParam, double>(2);
+  expect_that_any_change_is_seen<TypeParam, double>(-1);
+  expect_that_any_change_is_seen<TypeParam, Kokkos::complex<double>>({0, 1});
+  // The same values at other places, and equal imaginary parts of many diagonal entries.
+  const auto swapped = measure<TypeParam>(sparse<double>({{9, 1, 2}, {2, 9, 3}, {1, 3, 9}}));
+  EXPECT_TRUE(swapped.symmetric_pattern);
+  EXPECT_FALSE(swapped.symmetric_values);
+  const auto moved = measure<TypeParam>(sparse<double>({{9, 1, 0}, {0, 9, 1}, {1, 0, 9}}));
+  EXPECT_FALSE(moved.symmetric_pattern);
+  EXPECT_FALSE(moved.symmetric_values);
+  HostMatrix<Kokkos::complex<double>> diagonal;
+  diagonal.num_rows = diagonal.num_cols = 16384;
+  diagonal.row_ptrs = {0};
+  for (int i = 0; i < 16384; ++i) {
+    diagonal.col_idxs.push_back(i);
+    diagonal.values.push_back({1, 1});
+    diagonal.row_ptrs.push_back(i + 1);
+  }
+  EXPECT_TRUE(measure<TypeParam>(diagonal).symmetric_pattern);
+  EXPECT_FALSE(measure<TypeParam>(diagonal).symmetric_values);
+  // A zero has no sign.
+  auto zeros = sparse<double>({{9, 1}, {1, 9}});
+  zeros.values[1] = 0.0;
+  zeros.values[2] = -0.0;
+  EXPECT_EQ(measure<TypeParam>(zeros).max_asymmetry, 0);
+  EXPECT_TRUE(measure<TypeParam>(zeros).symmetric_values);
 }
 
 TYPED_TEST(Statistics, RectangularAndEmpty) {

@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <prekond/core/impl/device_speed.hpp>
+#include <prekond/core/impl/small_views.hpp>
 
 #include <Kokkos_Core.hpp>
 #include <cstddef>
@@ -25,6 +27,9 @@ using VectorView = Kokkos::View<T*, Kokkos::LayoutLeft, typename Space::memory_s
 template <class T, class Space>
 using MultiVectorView = Kokkos::View<T**, Kokkos::LayoutLeft, typename Space::memory_space,
                                      Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+
+template <class Space>
+inline constexpr bool is_host_space = Kokkos::SpaceAccessibility<Space, Kokkos::HostSpace>::accessible;
 
 namespace impl {
 
@@ -61,11 +66,23 @@ class AllocationWatch {
 void set_allocation_watch(AllocationWatch* watch);
 AllocationWatch* allocation_watch();
 
-/// A view of these sizes (of a vector: `rows`), of zeros where `zero`. Compiled in the core library for the
-/// usual types of elements, see the end of this file.
+/// A view of these sizes (of a vector: `rows`), of zeros where `zero`. In a device's setup a small one is
+/// part of a larger one, whose label it has. Compiled in the core library for the usual types of elements,
+/// see the end of this file.
 template <class ViewType, bool zero, class Space>
 ViewType make_view(const Space& space, const std::string& label, std::size_t rows, std::size_t cols) {
   AllocationWatch* const watch = allocation_watch();
+  if constexpr (ViewType::rank() == 1 && !is_host_space<Space>) {
+    using T = typename ViewType::non_const_value_type;
+    SmallViews* const small = watch == nullptr && rows * sizeof(T) <= SmallViews::most_bytes
+                                  ? small_views(number_of_device(space))
+                                  : nullptr;
+    if (small != nullptr) {
+      const auto view = small->take<ViewType>(space, rows);
+      if constexpr (zero) Kokkos::deep_copy(space, view, T{});
+      return view;
+    }
+  }
   if (watch != nullptr) watch->before_allocation();
   const auto make = [&](const auto& properties) {
     ViewType view;
@@ -123,9 +140,6 @@ auto column(const ViewType& x, std::size_t k) {
   return Kokkos::View<T*, Kokkos::LayoutLeft, typename ViewType::memory_space,
                       Kokkos::MemoryTraits<Kokkos::Unmanaged>>(x.data() + k * x.stride(1), x.extent(0));
 }
-
-template <class Space>
-inline constexpr bool is_host_space = Kokkos::SpaceAccessibility<Space, Kokkos::HostSpace>::accessible;
 
 // Nearly every unit allocates some of these: compiled once they save what each would take, 0.2 s a type.
 #define PREKOND_VIEWS_OF(PREFIX, T, Space)                                                                   \

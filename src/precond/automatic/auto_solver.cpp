@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/core/error.hpp>
+#include <prekond/core/impl/setup_memory.hpp>
 #include <prekond/precond/auto_solver.hpp>
 #include <prekond/precond/registry.hpp>
 
@@ -170,7 +171,7 @@ typename AutoSolver<Scalar, Space>::Setup setup_of_registry(const Space& space,
 template <class Scalar, class Space>
 AutoSolver<Scalar, Space>::AutoSolver(const Space& space, const MatrixSource<Scalar, Space>& a,
                                       const AutoSolverOptions& options)
-    : AutoSolver(candidates_for(statistics<Scalar, Space>(space, a.csr()), !is_host_space<Space>,
+    : AutoSolver(candidates_for(statistics<Scalar, Space>(space, a.csr(), false), !is_host_space<Space>,
                                 is_complex<Scalar>, a.near_null_space().extent(1) > 0),
                  a.num_rows(), static_cast<std::int64_t>(a.csr().nnz()),
                  setup_of_registry<Scalar, Space>(space, a), options) {
@@ -346,6 +347,7 @@ SolveResult AutoSolver<Scalar, Space>::solve(const Space& space, const Operator<
   if (b.extent(0) != x.extent(0) || static_cast<std::int64_t>(x.extent(0)) != a.num_rows())
     throw InputError("AutoSolver: b has " + std::to_string(b.extent(0)) + " rows, x " +
                      std::to_string(x.extent(0)) + ", and the matrix " + std::to_string(a.num_rows()));
+  const impl::SetupMemory memory(space);
   const double norm_b = norm<Scalar, Space>(space, b, reducer).value();
   SolveResult result;
   int blaming = 0;  // attempts whose end is the system's fault; one may be mistaken

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/core/error.hpp>
+#include <prekond/core/impl/setup_memory.hpp>
 #include <prekond/matrix/spmv.hpp>
 #include <prekond/matrix/validate.hpp>
 #include <prekond/precond/linear_solver.hpp>
@@ -90,9 +91,10 @@ template <class Scalar, class Space>
 SolveResult LinearSolver<Scalar, Space>::solve_anew(const Space& space, VectorView<const Scalar, Space> b,
                                                     VectorView<Scalar, Space> x,
                                                     const StoppingOptions& stopping, const Monitor& monitor) {
+  const impl::SetupMemory memory(space);
   const auto& a = m_source->csr();
   AutoSolver<Scalar, Space> chooser(
-      with_named(candidates_for(statistics<Scalar, Space>(space, a), !is_host_space<Space>,
+      with_named(candidates_for(statistics<Scalar, Space>(space, a, false), !is_host_space<Space>,
                                 is_complex<Scalar>, m_source->near_null_space().extent(1) > 0),
                  m_options.preconditioner, m_options.solver),
       a.num_rows, static_cast<std::int64_t>(a.nnz()),

@@ -121,7 +121,7 @@ std::string Automatic<Scalar, Space>::choose(const Space& space, const matrix_so
   }
   const auto solves = static_cast<double>(m_options.solves);
   std::vector<Candidate> candidates =
-      candidates_for(statistics<Scalar, Space>(space, a), !is_host_space<Space>, is_complex<Scalar>,
+      candidates_for(statistics<Scalar, Space>(space, a, false), !is_host_space<Space>, is_complex<Scalar>,
                      source.near_null_space().extent(1) > 0);
   for (Candidate& one : candidates) one.is_out |= one.is_last_resort;
   expect_iterations(candidates);
