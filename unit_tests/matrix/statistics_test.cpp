@@ -6,6 +6,7 @@
 
 #include "testing/host_matrix.hpp"
 #include "testing/spaces.hpp"
+#include "testing/tool_events.hpp"
 
 #include <cmath>
 #include <limits>
@@ -118,7 +119,15 @@ HostMatrix<Scalar> hermitian(int n) {
 template <class Space, class Scalar>
 void expect_that_any_change_is_seen(Scalar factor) {
   const HostMatrix<Scalar> a = hermitian<Scalar>(23);
-  const auto s = measure<Space>(a);
+  const MatrixStatistics s = [&] {
+    const ToolEvents events;
+    const auto found = measure<Space>(a);
+    for (const std::string& kernel : events.kernels())
+      EXPECT_TRUE(kernel.find("mirrors") == std::string::npos &&
+                  kernel.find("asymmetry") == std::string::npos)
+          << "a symmetric matrix took " << kernel;
+    return found;
+  }();
   EXPECT_TRUE(s.symmetric_pattern);
   EXPECT_TRUE(s.symmetric_values);
   EXPECT_EQ(s.max_asymmetry, 0);

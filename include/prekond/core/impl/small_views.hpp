@@ -15,7 +15,7 @@ namespace prekond::impl {
 /// Small vectors as parts of larger ones. A part is a view like any other, and the whole lives as long as one
 /// of its parts. No place is given out twice, so that it does not matter which kernels are still at work.
 ///
-/// An allocation and its end take 12 to 16 us on an H200, and a setup of multigrid has some 600
+/// An allocation and its end take 12 to 15 us on an H200, and a setup of multigrid has some 600
 /// (perf_tests/results/h200/amg/results.md).
 class SmallViews {
  public:
@@ -30,10 +30,10 @@ class SmallViews {
     const std::size_t taken = (std::max<std::size_t>(rows, 1) + step - 1) / step * step;
     Whole& whole = m_wholes[typeid(ViewType)];
     if (whole.rows - whole.used < taken) {
-      whole.rows = std::max(taken, std::clamp(2 * whole.rows * size, first_bytes, last_bytes) / size);
-      whole.used = 0;
-      whole.view = ViewType(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "prekond::small_views"),
-                            whole.rows);
+      const std::size_t more =
+          std::max(taken, std::clamp(2 * whole.rows * size, first_bytes, last_bytes) / size);
+      whole = {ViewType(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "prekond::small_views"), more),
+               more};
     }
     const std::size_t begin = std::exchange(whole.used, whole.used + taken);
     return Kokkos::subview(std::any_cast<const ViewType&>(whole.view), Kokkos::pair(begin, begin + rows));
