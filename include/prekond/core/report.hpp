@@ -47,7 +47,7 @@ struct Report {
   std::int64_t bytes = 0;  ///< memory it keeps between applications
   /// The peak of the temporary memory of the last numeric phase: views that it frees again, and those that
   /// the symbolic phase made for it. Its result is not counted, nor scratch that Kokkos keeps (up to some 20
-  /// MB on a GPU).
+  /// MB on a GPU), nor a device's vectors of up to 256 kB (SmallViews).
   std::int64_t setup_bytes = 0;
   double numeric_flops =
       0;  ///< floating-point operations of the last numeric phase; an estimate where rows grow adaptively
