@@ -337,7 +337,7 @@ TYPED_TEST(IlutTest, SaysWhatItIs) {
       EXPECT_GT(report.setup_bytes, 12 * report.nnz);
     }
     const auto large = create_preconditioner<double, TypeParam>(name, {{"p", std::int64_t(2)}});
-    large->numeric(TypeParam(), to_device<TypeParam>(generated("poisson2d:150")));
+    large->numeric(TypeParam(), to_device<TypeParam>(generated("poisson2d:300")));
     EXPECT_GT(large->report().setup_bytes, 12 * large->report().nnz);
   }
   EXPECT_THROW((create_preconditioner<double, TypeParam>("ilut", {{"tau", -1.0}})), OptionError);

@@ -15,10 +15,10 @@ namespace prekond {
 
 /// Solves A x = b with methods of its own choice.
 ///
-/// It begins with fifteen iterations of Jacobi, to see how hard the system is, where these cost at most
-/// `budget` of what is expected of the best candidate, and a solve with Jacobi at most 1.7 times as much as
+/// It begins with a dozen iterations of Jacobi, to see how hard the system is, where these cost at most
+/// `budget` of what is expected of the best candidate, and a solve with Jacobi at most three times as much as
 /// that. Then the candidate that is expected to be done first goes on. It looks at the residual from time to
-/// time: where the work left by its rate is 1.7 times that of another candidate, that one goes on from the
+/// time: where the work left by its rate exceeds that of another candidate by half, that one goes on from the
 /// x reached. A candidate whose setup fails, that breaks down or that stagnates is out. All decisions follow
 /// from modelled work and residuals, none from times: the same input gives the same bits. Only `probe` asks a
 /// clock: before the first setup but Jacobi's it sets up the two candidates of the least expected work, the

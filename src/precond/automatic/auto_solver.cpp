@@ -22,16 +22,13 @@ namespace prekond {
 namespace {
 
 /// The first look at the residual is after this many iterations; later ones after half as many again.
-constexpr std::int64_t first_look = 15;
+constexpr std::int64_t first_look = 12;
 /// The work left has to exceed that of an untried candidate by the first factor, or of a tried one by the
 /// second.
-constexpr double patience = 1.7, patience_with_tried = 3;
+constexpr double patience = 1.5, patience_with_tried = 3;
 /// Jacobi is tried to see how hard the system is unless its work is expected to be over this many times that
 /// of the best candidate: a mesh of many nodes is hard for it, and a few iterations say nothing else.
-constexpr double trial_range = 1.7;
-/// The part of a method's iterations over those that experience has for it that is believed of other methods:
-/// it may be the wrong one for the matrix.
-constexpr double part_of_others = 0.55;
+constexpr double trial_range = 3;
 /// An attempt has at least this part of the iterations that were expected of it.
 constexpr double least_part_of_iterations = 0.5;
 /// The setup of the last resort costs more than its iterations, so that it may restart a few times before it
@@ -197,8 +194,8 @@ std::vector<Candidate>::iterator AutoSolver<Scalar, Space>::cheapest(const Candi
   return best;
 }
 
-/// The one to begin with: Jacobi, to see how hard the system is, where it is not far from the best and
-/// the iterations before the first look are within the budget; else the cheapest one.
+/// The one to begin with: Jacobi, to see how hard the system is, where it is not far from the best and a
+/// dozen iterations are within the budget; else the cheapest one.
 template <class Scalar, class Space>
 std::vector<Candidate>::iterator AutoSolver<Scalar, Space>::first() {
   const auto best = cheapest(nullptr);
@@ -285,14 +282,15 @@ void AutoSolver<Scalar, Space>::probe(const Space& space, const Operator<Scalar,
 }
 
 /// A candidate's iterations say how hard the system is, in iterations with Jacobi: by Jacobi as they are, by
-/// others a part of what experience makes of them, and no less than is expected of the matrix; those of
-/// multigrid do not grow with Jacobi's, and say nothing. Iterations of candidates that were left only rise.
+/// others half of what experience makes of them, because the other method may be the wrong one, and no less
+/// than is expected of the matrix; those of multigrid do not grow with Jacobi's, and say nothing. Iterations
+/// of candidates that were left only rise.
 template <class Scalar, class Space>
 void AutoSolver<Scalar, Space>::expect(const Candidate& tried, double iterations) {
   const bool is_jacobi = tried.preconditioner.name == "jacobi";
   m_by_jacobi = is_jacobi ? iterations : m_by_jacobi;
   if (!is_jacobi && tried.preconditioner.name != "amg")
-    m_by_others = std::max(m_by_others, part_of_others * iterations / tried.of_jacobis);
+    m_by_others = std::max(m_by_others, iterations / (2 * tried.of_jacobis));
   expect_iterations(m_candidates, std::max(m_by_jacobi > 0 ? m_by_jacobi : tried.jacobis, m_by_others));
   for (Candidate& left : m_candidates)
     if (left.was_tried && &left != &tried)
