@@ -340,7 +340,7 @@ def table_7():
     return text("(E + |A|)^2: seconds of setup and BiCGSTAB to 1e-6, iterations in brackets; of the paper the setup of GSPAI-Opt. The head of its table "
                 "names the second card TITAN Xp, its text A40.",
                 list(lines(["size of", "GTX 1070", "second card", "nnz(M) / nnz(A)", "H200", "second card / H200"], rows)),
-                "The six with short columns are 29 to 66 times as fast as on the paper's second card. Columns of more than 511 entries are solved by normal equations "
+                "The five with short columns are 31 to 69 times as fast as on the paper's second card. Columns of more than 511 entries are solved by normal equations "
                 "in double precision, corrected once ([how](spai_kernel.md#static-normal-equations)): before, cbuckle's size took 6.99 s and power9's more than 150. "
                 "The latter is still slower than the paper's card: its second power has 28 times A's entries and 56,906 such columns, more operations than that "
                 "card does in the paper's time, so that the paper's matrix has fewer. Figure 12, the times of the two other programs over those of GSPAI-Opt, could not be repeated without these.", repeat(2))

@@ -176,27 +176,37 @@ void keep_freed_memory(std::uint64_t bytes) {
 
 namespace impl {
 
-void SetupMemory::begin() {
-  if (m_device >= 0) begin_small_views(this, m_device);
+namespace {
+
+/// The pool keeps what is freed, for one setup more; -1 where it cannot.
+void keep_pool(int& device) {
 #ifdef KOKKOS_ENABLE_IMPL_CUDA_MALLOC_ASYNC
-  const cudaMemPool_t pool = m_device < 0 ? nullptr : pool_of(m_device);
+  const cudaMemPool_t pool = device < 0 ? nullptr : pool_of(device);
 #else
   const cudaMemPool_t pool = nullptr;  // Kokkos allocates elsewhere
 #endif
-  if (pool == nullptr) m_device = -1;
-  if (m_device < 0) return;
+  if (pool == nullptr) device = -1;
+  if (device < 0) return;
   const std::scoped_lock lock(of_setups);
-  Setups& setups = setups_of_device[m_device];
+  Setups& setups = setups_of_device[device];
   if (setups.count == 0) {
     std::uint64_t all = ~std::uint64_t(0);
     if (cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &setups.kept_before) != cudaSuccess ||
         cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all) != cudaSuccess) {
       cudaGetLastError();  // the setup goes on without
-      m_device = -1;
+      device = -1;
       return;
     }
   }
   ++setups.count;
+}
+
+}  // namespace
+
+void SetupMemory::begin() {
+  const int device = m_device;
+  keep_pool(m_device);
+  if (device >= 0) begin_small_views(this, device);  // after what may throw
 }
 
 SetupMemory::~SetupMemory() {

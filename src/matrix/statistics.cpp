@@ -156,19 +156,20 @@ struct AddMirrors {
   KOKKOS_FUNCTION void operator()(std::int64_t i, MirrorFacts& sum) const { sum += facts(i); }
 };
 
-/// Raises the flag where an entry differs from its mirror image; rows that come later are left out.
+/// Raises the flag where an entry differs from its mirror image; entries that come later are left out.
 template <class Scalar, class Space>
 struct FindAsymmetry {
   using Rows = impl::RowTeams<Space>;
   Mirrors<Scalar, Space> mirrors;
+  bool every_entry_has_one;  ///< a mirror image, so that those above the diagonal need no look
   typename impl::Flag<Space>::Raise found;
 
   KOKKOS_FUNCTION void operator()(const typename Rows::Member& team) const {
     const auto& a = mirrors.a;
     Rows{a.num_rows}.for_each_row(team, [&](std::int64_t i) {
-      if (found.is_raised()) return;
       Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, a.row_ptrs(i), a.row_ptrs(i + 1)),
                            [&](std::size_t k) {
+                             if ((every_entry_has_one && a.col_idxs(k) > i) || found.is_raised()) return;
                              if (mirrors.compare(i, k).asymmetric > 0) found();
                            });
     });
@@ -285,7 +286,7 @@ void look_for_symmetry(const Space& space, const Mirrors<Scalar, Space>& mirrors
   result.symmetric_pattern = places == 0;
   impl::Flag<Space> found(space, "prekond::statistics::find_asymmetry");
   Kokkos::parallel_for("prekond::statistics::find_asymmetry", teams,
-                       FindAsymmetry<Scalar, Space>{mirrors, found.raise()});
+                       FindAsymmetry<Scalar, Space>{mirrors, places == 0, found.raise()});
   result.symmetric_values = !found.is_raised(space);
 }
 

@@ -74,6 +74,10 @@ TEST(SmallViewsOfSetups, ASetupWithinASetupHasItsViews) {
   EXPECT_EQ(impl::small_views(5), of_outer);
   impl::end_small_views(&inner);
   EXPECT_EQ(impl::small_views(5), of_outer);
+  impl::begin_small_views(&other, 6);
+  EXPECT_EQ(impl::small_views(6), nullptr);
+  impl::end_small_views(&other);
+  EXPECT_EQ(impl::small_views(5), of_outer);
   impl::end_small_views(&outer);
   EXPECT_EQ(impl::small_views(5), nullptr);
   impl::begin_small_views(&other, 6);

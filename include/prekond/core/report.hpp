@@ -43,8 +43,10 @@ struct DeviceReport {
 struct Report {
   double symbolic_seconds = 0;
   double numeric_seconds = 0;
-  std::int64_t nnz = 0;    ///< entries the preconditioner stores once (G for FSAI)
-  std::int64_t bytes = 0;  ///< memory it keeps between applications
+  std::int64_t nnz = 0;  ///< entries the preconditioner stores once (G for FSAI)
+  /// The memory that it keeps between applications, without the rest of arrays of up to 4 MB that small
+  /// vectors of a device's setup are parts of.
+  std::int64_t bytes = 0;
   /// The peak of the temporary memory of the last numeric phase: views that it frees again, and those that
   /// the symbolic phase made for it. Its result is not counted, nor scratch that Kokkos keeps (up to some 20
   /// MB on a GPU), nor a device's vectors of up to 256 kB (SmallViews).

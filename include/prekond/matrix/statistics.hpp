@@ -52,11 +52,12 @@ struct MatrixStatistics {
 
 /// Measures a matrix on `space`. `with_norms`: max_asymmetry and frobenius_norm too, which are 0 without.
 ///
-/// A sum of hashes over the entries is 0 where the matrix is symmetric, and where it is not with a
-/// probability of about 2^-64. Cost: two readings of A, and a third for the norm; where the sum is not 0 a
-/// binary search an entry, and without norms up to the first entry that differs from its mirror image.
-/// Memory: seven doubles a row, and four more for max_asymmetry. Same bits for any number of threads, and the
-/// norm of 2^k A is 2^k times that of A, as long as it is a normal number. \pre validate(space, a) passed
+/// A sum of hashes over the entries is always 0 where A is symmetric, and otherwise only with a probability
+/// of about 2^-64. Cost: one reading of A with a binary search a row, and one of its values for the norm;
+/// where the sum is not 0 a binary search an entry, and without norms one reading of the columns and a search
+/// for each entry up to the first that differs from its mirror image. Memory: seven doubles a row, and four
+/// more for max_asymmetry. Same bits for any number of threads, and the norm of 2^k A is 2^k times that of A,
+/// as long as it is a normal number. \pre validate(space, a) passed
 template <class Scalar, class Space>
 MatrixStatistics statistics(const Space& space, const CsrView<Scalar, Space>& a, bool with_norms = true);
 

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/core/error.hpp>
-#include <prekond/core/impl/setup_memory.hpp>
 #include <prekond/precond/auto_solver.hpp>
 #include <prekond/precond/registry.hpp>
 
@@ -347,7 +346,6 @@ SolveResult AutoSolver<Scalar, Space>::solve(const Space& space, const Operator<
   if (b.extent(0) != x.extent(0) || static_cast<std::int64_t>(x.extent(0)) != a.num_rows())
     throw InputError("AutoSolver: b has " + std::to_string(b.extent(0)) + " rows, x " +
                      std::to_string(x.extent(0)) + ", and the matrix " + std::to_string(a.num_rows()));
-  const impl::SetupMemory memory(space);
   const double norm_b = norm<Scalar, Space>(space, b, reducer).value();
   SolveResult result;
   int blaming = 0;  // attempts whose end is the system's fault; one may be mistaken

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/core/error.hpp>
-#include <prekond/core/impl/setup_memory.hpp>
 #include <prekond/matrix/spmv.hpp>
 #include <prekond/matrix/validate.hpp>
 #include <prekond/precond/linear_solver.hpp>
@@ -91,7 +90,6 @@ template <class Scalar, class Space>
 SolveResult LinearSolver<Scalar, Space>::solve_anew(const Space& space, VectorView<const Scalar, Space> b,
                                                     VectorView<Scalar, Space> x,
                                                     const StoppingOptions& stopping, const Monitor& monitor) {
-  const impl::SetupMemory memory(space);
   const auto& a = m_source->csr();
   AutoSolver<Scalar, Space> chooser(
       with_named(candidates_for(statistics<Scalar, Space>(space, a, false), !is_host_space<Space>,

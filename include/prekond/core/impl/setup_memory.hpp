@@ -7,8 +7,8 @@ namespace prekond::impl {
 
 /// While one lives, memory that is freed stays with its device's pool, see keep_freed_memory. The pool keeps
 /// what it kept before when the last one of that device ends. A pool that cannot do so is left as it is.
-/// Nothing of that happens where Kokkos takes no memory from a pool. On a device, small vectors that the
-/// calling thread allocates are parts of larger ones, see SmallViews.
+/// None of this happens where Kokkos takes no memory from a pool. With or without one, small vectors that the
+/// calling thread allocates on a device are parts of larger ones, see SmallViews.
 class SetupMemory {
  public:
   template <class Space>

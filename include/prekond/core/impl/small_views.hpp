@@ -12,10 +12,10 @@
 
 namespace prekond::impl {
 
-/// Small vectors as parts of larger ones. A part is a view like any other, and the whole lives as long as one
-/// of its parts. No place is given out twice, so that it does not matter which kernels are still at work.
+/// Small vectors as parts of larger ones. A part is a view like any other, and the whole lives until its last
+/// part is gone. No place is given out twice, so that it does not matter which kernels are still at work.
 ///
-/// An allocation and its end take 12 to 15 us on an H200, and a setup of multigrid has some 600
+/// To allocate an array and to free it takes 12 to 15 us on an H200, and a setup of multigrid has some 600
 /// (perf_tests/results/h200/amg/results.md).
 class SmallViews {
  public:
@@ -49,7 +49,8 @@ class SmallViews {
   std::map<std::type_index, Whole> m_wholes;  ///< the last one of each type of vectors
 };
 
-/// The small views of the calling thread's setup on a device; null: it has none.
+/// The small views of the calling thread's setup on a device; null: it has none. A setup on another device
+/// within it has none.
 SmallViews* small_views(int device);
 /// A setup begins, and further ones within it have its small views; `setup` is its address.
 void begin_small_views(const void* setup, int device);
