@@ -8,6 +8,11 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
+#ifdef KOKKOS_ENABLE_CUDA
+#include <cublas_v2.h>
+#endif
 
 /// Kernels of GMRES on a vector and j columns of a basis: perf_basis [--rows=1500000] [--columns=1,4,8,15,30]
 /// [--block=4] [--repetitions=5]. Cases, each NAME/COLUMNS:
@@ -22,9 +27,13 @@
 /// project_by_1, project_by_2, project_by_4
 ///                 V^H w of 1, 2 or 4 columns at a time, with a copy of each result to the host before the
 ///                 next
+/// project_asynchronously_by_2, project_asynchronously_by_4
+///                 the same on two instances of the execution space by turns, each copy while the other
+///                 instance computes
 /// axpy_by_column  w = w - V h, a kernel for each column
+/// axpy_by_cublas  the same by cublasDaxpy; with CUDA
 ///
-/// The last four are what figures 8 and 9 of Ma, Hu, Yuan, Liu (2021) compare.
+/// From project_by_1 on they are what figures 8 and 9 of Ma, Hu, Yuan, Liu (2021) compare.
 ///
 /// `of_copy`: the rate of what must move (V once, the vectors read and written once) over the copy's
 namespace {
@@ -32,6 +41,7 @@ namespace {
 using namespace prekond;
 using perf::Space;
 using Kernels = krylov::BasisKernels<double, Space>;
+using Pinned = std::conditional_t<is_host_space<Space>, Kokkos::HostSpace, Kokkos::SharedHostPinnedSpace>;
 
 /// w -= h v for a column v.
 struct AddColumn {
@@ -48,12 +58,42 @@ void add_columns(const krylov::Basis<double>& v, int columns, const double* h, s
                          AddColumn{v.column(k), h + k, v.column(columns)});
 }
 
+#ifdef KOKKOS_ENABLE_CUDA
+void add_columns_by_cublas(cublasHandle_t handle, const krylov::Basis<double>& v, int columns,
+                           std::int64_t n) {
+  const double factor = -1e-3;
+  for (int k = 0; k < columns; ++k) cublasDaxpy_64(handle, n, &factor, v.column(k), 1, v.column(columns), 1);
+}
+#endif
+
+/// One of two streams of batches: its instance, its kernels with their partial sums, and the host's results.
+struct Stream {
+  Space space;
+  std::unique_ptr<Kernels> kernels;
+  Kokkos::View<double*, Pinned> dots;
+};
+
 struct Data {
   std::int64_t n;
   MultiVector<double, Space> v;
   Vector<double, Space> numbers;
   std::unique_ptr<Kernels> kernels;
+  std::vector<Stream> streams;
 };
+
+/// V^H w by batches on two instances by turns; the results are on the host at the end.
+void project_asynchronously(const Data& own, const krylov::Basis<double>& v, int columns, int batch) {
+  for (int k = 0; k < columns; k += batch) {
+    const Stream& stream = own.streams[std::size_t(k / batch % 2)];
+    const auto part = std::make_pair(k, std::min(k + batch, columns));
+    const int count = part.second - k;
+    const VectorView<double, Space> dots(own.numbers.data() + k, std::size_t(count));
+    stream.kernels->project(stream.space, "project", {v.column(k), own.v.stride(1)}, count, v.column(columns),
+                            dots);
+    Kokkos::deep_copy(stream.space, Kokkos::subview(stream.dots, part), dots);
+  }
+  for (const Stream& stream : own.streams) stream.space.fence("prekond::perf::basis");
+}
 
 void register_all(int& argc, char** argv) {
   const std::int64_t n = std::stoll(perf::take_flag(argc, argv, "rows", "1500000"));
@@ -68,6 +108,14 @@ void register_all(int& argc, char** argv) {
   data->v = MultiVector<double, Space>("v", n, most + std::max(2, block));
   data->numbers = Vector<double, Space>("numbers", (4 + block) * (most + 2 + block));
   data->kernels = std::make_unique<Kernels>(space, n, 4 * (most + 2 + block));
+  for (const Space& one : Kokkos::Experimental::partition_space(space, 1, 1))
+    data->streams.push_back({one, std::make_unique<Kernels>(one, n, 4 * (most + 2 + block)),
+                             Kokkos::View<double*, Pinned>("dots", std::size_t(most))});
+#ifdef KOKKOS_ENABLE_CUDA
+  cublasHandle_t handle = nullptr;
+  cublasCreate(&handle);
+  cublasSetStream(handle, space.cuda_stream());
+#endif
   const auto add = [&](const std::string& name, int columns, double passes, const auto& work) {
     perf::add(name + "/" + std::to_string(columns), repetitions, [=](benchmark::State& state) {
       Kokkos::deep_copy(data->v, 1e-3);
@@ -112,9 +160,16 @@ void register_all(int& argc, char** argv) {
               Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), dots);
             }
           });
+    for (const int batch : {2, 4})
+      add("project_asynchronously_by_" + std::to_string(batch), j, j + 1,
+          [=](const Data& own, const krylov::Basis<double>& v) { project_asynchronously(own, v, j, batch); });
     add("axpy_by_column", j, j + 2, [=](const Data& own, const krylov::Basis<double>& v) {
       add_columns(v, j, own.numbers.data(), own.n);
     });
+#ifdef KOKKOS_ENABLE_CUDA
+    add("axpy_by_cublas", j, j + 2,
+        [=](const Data& own, const krylov::Basis<double>& v) { add_columns_by_cublas(handle, v, j, own.n); });
+#endif
     add("project_block", j, j + block, [=](const Data& own, const krylov::Basis<double>& v) {
       own.kernels->project_block(Space(), "project_block", v, j + block, j, block,
                                  part(own, block * (j + block)));

@@ -194,6 +194,12 @@ install_packages() {
   logged "$log" in_root "$root" env DEBIAN_FRONTEND=noninteractive sh -ec '
     dpkg --configure -a
     apt-get update
+    # The newest clang-tidy in place of the default: 23 takes half the time of 21.
+    for name; do
+      shift
+      [ "$name" != clang-tidy ] || name=$(apt-cache pkgnames clang-tidy- | grep -x "clang-tidy-[0-9]*" | sort -V | tail -n 1)
+      set -- "$@" "${name:-clang-tidy}"
+    done
     apt-get install -y --fix-broken "$@"
     apt-get clean' sh "$@"
 }
@@ -588,8 +594,9 @@ configure() {
     args+=(-DCMAKE_CXX_COMPILER=clang++ "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG" -DPREKOND_FUZZER=ON
       -DPREKOND_ENABLE_SANITIZERS=ON -DPREKOND_ENABLE_NATIVE=ON)
   elif [[ $SUITE == trilinos ]]; then
-    # The adapters, what they link, and their tests; the library's own tests are the suite openmp's.
-    args+=(-DPREKOND_TESTS=adapters -DPREKOND_ENABLE_SINGLE=OFF)
+    # The adapters, what they link, and their tests; the library's own tests, and its code as it is shipped, are the suite
+    # openmp's: here the compiler's time counts.
+    args+=(-DCMAKE_BUILD_TYPE=Check "-DCMAKE_CXX_FLAGS_CHECK=-O1 -DNDEBUG" -DPREKOND_TESTS=adapters -DPREKOND_ENABLE_SINGLE=OFF)
   else
     args+=(-DPREKOND_ENABLE_NATIVE=ON)
   fi

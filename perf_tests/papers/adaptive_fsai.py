@@ -31,13 +31,16 @@ MACHINES = {"h200": "NVIDIA H200", "cpu": "a host"}
 # Matrices of unstructured meshes by finite element packages: name and thousands of rows.
 APPLICATIONS = [("elasticity_p1", 50), ("elasticity_p1", 150), ("elasticity_jump", 150), ("simp", 50), ("poisson_jump", 50),
                 ("poisson_jump", 150), ("heat_steps_0", 50)]
+# Of the sizes and lengths of rows of 03, 04, 05, 07, 09 and 13: random graphs in space.
+IRREGULAR = ["irregular3d:42,unknowns=3,mean=53.4", "irregular3d:42,unknowns=3,mean=48.8", "irregular3d:43,unknowns=3,mean=53.5",
+             "irregular3d:52,unknowns=3,mean=46.1", "irregular3d:63,unknowns=3,mean=50", "irregular3d:113,mean=14.3"]
 GENERATED = ["elasticity3d:36", "elasticity3d:40,contrast=1", "elasticity3d:47", "elasticity3d:60", "elasticity3d:68", "elasticity3d:99",
-             "poisson3d:107", "circuit:1259", "anisotropic2d:1640"]
+             "poisson3d:107", "circuit:1259", "anisotropic2d:1640", *IRREGULAR]
 REAL = ["bcsstk16", "bcsstk17", "bcsstk25", "s3rmt3m1", "gyro_m", "Trefethen_20000", "minsurfo", "shallow_water1", "G2_circuit"]
 MATRICES = [f"{name}_{size}" for name, size in APPLICATIONS] + GENERATED + REAL
 PARTS = {
     "2": ["elasticity_p1_50", "elasticity_p1_150", "elasticity_jump_150", "simp_50", "poisson_jump_50", "poisson_jump_150", "heat_steps_0_50", "elasticity3d:36",
-          "elasticity3d:60", "elasticity3d:68", "poisson3d:107", "bcsstk17", "G2_circuit"],
+          "elasticity3d:60", "elasticity3d:68", "poisson3d:107", "irregular3d:43,unknowns=3,mean=53.5", "bcsstk17", "G2_circuit"],
     "3": ["elasticity_p1_150", "elasticity3d:36", "elasticity3d:40,contrast=1"],
     "4": MATRICES,
     "5": MATRICES,

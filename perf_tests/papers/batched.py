@@ -161,6 +161,7 @@ def timed(prekond, arguments):
 def times(prekond, inputs, result):
     for name, path in inputs.each([name for name in SLIDES if name not in MECHANISMS]):
         result[name] = timed(prekond, ["--pattern", str(path), "--values", f"perturb:{ENTRIES},spread=0", *CHOSEN])
+    result["stencil3:64"] = timed(prekond, ["--generate", f"stencil3:64,batch={ENTRIES}", *CHOSEN])
 
 
 def mechanisms(prekond, inputs, result):

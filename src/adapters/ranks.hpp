@@ -110,6 +110,7 @@ inline Report merged_report(const Ranks& ranks, const Report& mine, std::int64_t
   Report all;
   all.symbolic_seconds = ranks.max(mine.symbolic_seconds);
   all.numeric_seconds = ranks.max(mine.numeric_seconds);
+  all.host_seconds = ranks.max(mine.host_seconds);
   all.nnz = sum(mine.nnz);
   all.bytes = sum(mine.bytes);
   all.setup_bytes = sum(mine.setup_bytes);

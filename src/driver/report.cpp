@@ -87,7 +87,8 @@ Json solver_json(const SolveResult& result) {
 
 Json setup_json(const Report& setup, const Devices* devices) {
   const bool has_levels = !setup.levels.empty();
-  return {{"nnz", setup.nnz},
+  return {{"host_seconds", setup.host_seconds},
+          {"nnz", setup.nnz},
           {"bytes", setup.bytes},
           {"setup_bytes", setup.setup_bytes},
           {"foreign_columns", setup.foreign_columns},

@@ -155,6 +155,7 @@ Report report_of(int rank) {
   Report report;
   report.symbolic_seconds = 1.0 + (rank + 2) % 5;
   report.numeric_seconds = 10.0 - rank;
+  report.host_seconds = 0.1 * (rank + 1);
   report.nnz = (std::int64_t(1) << 40) + rank;
   report.bytes = 100 * (rank + 1);
   report.setup_bytes = 10 * (rank + 1);
@@ -175,6 +176,7 @@ TEST(TpetraReport, SumsAndMaxima) {
   const std::int64_t pairs = std::int64_t(size) * (size - 1) / 2;  // 0 + 1 + ... + size - 1
   EXPECT_EQ(all.symbolic_seconds, symbolic);
   EXPECT_EQ(all.numeric_seconds, 10.0);
+  EXPECT_EQ(all.host_seconds, 0.1 * size);
   EXPECT_EQ(all.nnz, (std::int64_t(1) << 40) * size + pairs);
   EXPECT_EQ(all.bytes, 100 * (pairs + size));
   EXPECT_EQ(all.setup_bytes, 10 * (pairs + size));

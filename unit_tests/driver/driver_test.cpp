@@ -587,7 +587,8 @@ TEST_F(DriverTest, ReportHasAllKeysWithTheirTypes) {
   EXPECT_EQ(precond["options"]["max_steps"], 4);
   EXPECT_EQ(precond["options"]["tolerance"], 0.01);
   EXPECT_TRUE(precond["options"]["setup_scalar"].is_string());
-  for (const char* key : {"symbolic_seconds", "numeric_seconds", "setup_seconds", "density", "apply_seconds"})
+  for (const char* key :
+       {"symbolic_seconds", "numeric_seconds", "setup_seconds", "host_seconds", "density", "apply_seconds"})
     EXPECT_TRUE(precond[key].is_number_float()) << key;
   EXPECT_GT(precond["setup_seconds"].get<double>(), 0);
   EXPECT_GT(precond["nnz"].get<std::int64_t>(), 400);

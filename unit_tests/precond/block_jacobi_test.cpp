@@ -691,8 +691,12 @@ TYPED_TEST(BlockJacobiTest, NotesSayWhatTheHostDid) {
   const auto note = [&](OptionMap options) {
     const auto m = made_block_jacobi<double, TypeParam>(options);
     m->numeric(space, a);
-    return m->report().notes.back();
+    const std::string said = m->report().notes.back();
+    EXPECT_EQ(m->report().host_seconds > 0, said.find("one thread of the host") != std::string::npos);
+    return said;
   };
+  EXPECT_THAT(note({{"partition", std::string("bisection")}, {"local", std::string("ilu0")}}),
+              HasSubstr("host"));
   EXPECT_THAT(note({{"partition", std::string("bisection")}}),
               ::testing::ContainsRegex("; one thread of the host made the partition in [0-9.e-]+ s$"));
   for (const std::string partition : {"multilevel", "rows", "supervariables"})

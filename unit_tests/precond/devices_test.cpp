@@ -67,6 +67,7 @@ TEST(Devices, ReportsOfAllAreOne) {
   first.report.numeric_flops = 3;
   second.report.numeric_flops = 4;
   second.report.bytes = 5;
+  second.report.host_seconds = 0.5;
   second.report.pattern_kept = true;
   second.report.breakdowns = {2, 1, 0.5, "something"};
   second.device.nnz = 8;
@@ -75,6 +76,7 @@ TEST(Devices, ReportsOfAllAreOne) {
   impl::devices::merge_reports({first, second, none}, whole);
   EXPECT_THAT(whole.notes, ElementsAre("both", "device 0: the first"));
   EXPECT_EQ(whole.numeric_flops, 7);
+  EXPECT_EQ(whole.host_seconds, 0.5);
   EXPECT_EQ(whole.setup_bytes, 35);
   EXPECT_FALSE(whole.pattern_kept);
   EXPECT_EQ(whole.breakdowns.first_row, 4);

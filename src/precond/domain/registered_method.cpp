@@ -102,6 +102,7 @@ class RegisteredMethod : public LocalMethod<Scalar, Space> {
     const Report& own = m_method->report();
     report.nnz = own.nnz;
     report.bytes = own.bytes;
+    report.host_seconds = own.host_seconds;
     report.numeric_flops = own.numeric_flops;
     report.apply_flops = own.apply_flops;
     report.pattern_kept = own.pattern_kept;

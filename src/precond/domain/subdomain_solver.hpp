@@ -53,6 +53,7 @@ class SubdomainSolver {
                        std::to_string(m_blocks.nnz_of_a) + "; call symbolic again");
     m_local->numeric(space, {m_blocks, a.values}, report);
     report.bytes += bytes();
+    report.host_seconds += m_partition.host_seconds;
     report.notes.push_back(description());
   }
 

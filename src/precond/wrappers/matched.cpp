@@ -198,6 +198,7 @@ Report Matched<Scalar, Space>::report_of(const Matrix& matrix, const State& stat
   const std::int64_t n = matrix.num_rows, nnz = static_cast<std::int64_t>(matrix.nnz());
   constexpr std::int64_t row_and_given_scales = sizeof(int) + 2 * sizeof(double);
   report.bytes += n * row_and_given_scales;
+  report.host_seconds += state.host_seconds;
   if (!kept)
     report.setup_bytes = std::max(report.setup_bytes, 12 * nnz + 64 * n);  // of the matching, on the host
   report.pattern_kept = kept;

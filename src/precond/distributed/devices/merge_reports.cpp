@@ -57,6 +57,7 @@ void merge_reports(const std::vector<DevicePart>& parts, Report& whole) {
       device.fences = own.fences;
       whole.numeric_flops += own.numeric_flops;
       whole.pattern_kept = whole.pattern_kept && own.pattern_kept;
+      whole.host_seconds = std::max(whole.host_seconds, own.host_seconds);
       whole.setup_bytes = std::max(whole.setup_bytes, part.setup_bytes);
       add_breakdowns(own.breakdowns, part.first_read, named(whole.devices.size(), own.breakdowns.action),
                      whole.breakdowns);
