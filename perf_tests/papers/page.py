@@ -33,7 +33,7 @@ INTRODUCTION = """# The papers, repeated
 The methods of Prekond come from five papers. Each part of a paper has a row: where it is, and what differs from the paper and why.
 *complete*: the same, or another method that does the same task, with its test; of a table or figure, measured by us with the command
 that is given. *partial*: some of it. *absent*: none of it, with the reason. The tables have the paper's figures next to ours; a ratio is given where
-both are of the same problem, and of SPAI's setups, which depend on sizes and lengths of rows alone, where these are the same. Matrices that could not be had have a generated one of their kind in their place, under its own name.
+both are of the same problem, and of SPAI's setups, which depend on no more than sizes and lengths of rows, where these are the same. Matrices that could not be had have a generated one of their kind in their place, under its own name.
 
 This page is written by `perf_tests/papers/page.py` from the files of [perf_tests/papers](../perf_tests/papers) and the committed results.
 """

@@ -363,7 +363,7 @@ def figures_11_and_12():
             rows.append([name, power, *(f"{other / card[2]:.2f}" for card in powers[power - 1] for other in card[:2]),
                          *(f"{found:.2f}" if found else NOT_MEASURED for found in of_ours)])
     return text("The paper's times of SPAI-Adaptive and GSPAI-Adaptive over those of GSPAI-Opt, by its Tables 5 to 7. Both are programs of the authors that could "
-                "not be had. What SPAI-Adaptive does otherwise, as many lanes for every column as the longest needs, is S1 of Table 4: the last columns "
+                "not be had. SPAI-Adaptive gives every column as many lanes as the longest needs, which is S1 of Table 4: the last columns "
                 "are our S1 over S2, in whole setups of the version that had both, and in the kernels of columns of up to 511 entries.",
                 list(lines(["size of", "k", "GTX 1070: SPAI-A", "GSPAI-A", "A40, second card: SPAI-A", "GSPAI-A", "H200: S1 / S2, setup", "kernels"], rows)),
                 repeat_shapes())
