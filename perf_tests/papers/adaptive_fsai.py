@@ -31,7 +31,7 @@ MACHINES = {"h200": "NVIDIA H200", "cpu": "a host"}
 # Matrices of unstructured meshes by finite element packages: name and thousands of rows.
 APPLICATIONS = [("elasticity_p1", 50), ("elasticity_p1", 150), ("elasticity_jump", 150), ("simp", 50), ("poisson_jump", 50),
                 ("poisson_jump", 150), ("heat_steps_0", 50)]
-# Of the sizes and lengths of rows of 03, 04, 05, 07, 09 and 13: random graphs in space.
+# Random graphs in space, with the sizes and lengths of rows of 03, 04, 05, 07, 09 and 13.
 IRREGULAR = ["irregular3d:42,unknowns=3,mean=53.4", "irregular3d:42,unknowns=3,mean=48.8", "irregular3d:43,unknowns=3,mean=53.5",
              "irregular3d:52,unknowns=3,mean=46.1", "irregular3d:63,unknowns=3,mean=50", "irregular3d:113,mean=14.3"]
 GENERATED = ["elasticity3d:36", "elasticity3d:40,contrast=1", "elasticity3d:47", "elasticity3d:60", "elasticity3d:68", "elasticity3d:99",
