@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: Prekond contributors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Patterns of the dynamic SPAI chosen by heuristics, as in HeuriSPAI (Gao, Chu, Wang, 2023), compared with those of Grote and
+"""Patterns of the dynamic SPAI chosen by heuristics, as in HeuriSPAI (2023), compared with those of Grote and
 Huckle, which dynamic_spai has, with its limits. A cell has BiCGSTAB's iterations to 1e-8 (median of three b; - where it has not
 converged), entries and steps a column of M, and: setup, the sum of n1 n2^2 over columns and steps; solve, four times the entries
 of A and M an iteration; and all operations, where the QR goes on from step to step, as the library's, with the choice. These are
@@ -17,10 +17,10 @@ import scipy.sparse as sparse
 MATRICES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "shared", "matrices")
 NAMES = ("bfwa782 pde900 jpwh_991 orsirr_1 sherman4 rdb1250 epb0 watt_1 rdb2048_noL orsreg_1 add32 sherman3 pores_2 dw2048 "
          "BentPipe2D100 nos6 bcsstk27 msc01440 bcsstk14 wathen_30_30 ani4 bcsstk16")
-# start pattern ({k} or that of column k of A), gain, factors of the entries a step and of the steps
-RULES = {"Grote and Huckle": ("diagonal", "exact", 1, 1), "2 a step": ("diagonal", "exact", 0.4, 2.4),
-         "estimate": ("diagonal", "estimate", 1, 1), "rows of the largest r": ("diagonal", "largest", 1, 1),
-         "given in advance": ("diagonal", "given", 1, 1), "column, estimate": ("column", "estimate", 1, 1)}
+# start pattern ({k} or that of column k of A), gain
+RULES = {"Grote and Huckle": ("diagonal", "exact"), "estimate": ("diagonal", "estimate"),
+         "rows of the largest r": ("diagonal", "largest"), "given in advance": ("diagonal", "given"),
+         "column, estimate": ("column", "estimate")}
 
 
 def entries_of(ptrs, chosen):
@@ -33,8 +33,7 @@ def entries_of(ptrs, chosen):
 class Growth:
     def __init__(self, a, rule, limits):
         self.rows, self.cols, self.limits = a.tocsr(), a.tocsc(), limits
-        self.start, self.gain, wider, longer = RULES[rule]
-        self.step_size, self.max_steps = int(wider * limits.step_size), int(longer * limits.max_steps)
+        self.start, self.gain = RULES[rule]
         self.square, self.lengths = np.asarray(a.multiply(a).sum(axis=0)).ravel(), np.diff(self.cols.indptr)
         self.steps, self.anew, self.qr, self.choice, self.by_rows = 0, 0.0, 0.0, 0.0, 0.0
         self.given = ((abs(a) + sparse.eye(a.shape[0]))**2).tocsc()
@@ -46,7 +45,7 @@ class Growth:
         c, known, j = self.cols, 0, np.array([k])
         if self.start == "column" and self.lengths[k] <= self.limits.max_fill:
             j = np.union1d(j, c.indices[c.indptr[k]:c.indptr[k + 1]])
-        for step in range(self.max_steps + 1):
+        for step in range(self.limits.max_steps + 1):
             at, col = entries_of(c.indptr, j)
             i = np.union1d(c.indices[at], [k])
             local = np.zeros((i.size, j.size))
@@ -54,7 +53,7 @@ class Growth:
             m = np.linalg.lstsq(local, (i == k) * 1.0, rcond=None)[0]
             r, self.anew = (i == k) - local @ m, self.anew + i.size * j.size**2
             norm, self.qr, known = np.linalg.norm(r), self.qr + 2.0 * i.size * (j.size**2 - known**2), j.size
-            if norm <= max(self.limits.epsilon, 1e-14) or step == self.max_steps or j.size >= self.limits.max_fill or not (
+            if norm <= max(self.limits.epsilon, 1e-14) or step == self.limits.max_steps or j.size >= self.limits.max_fill or not (
                     new := self.choose(k, j, i, r, norm**2)).size:
                 break
             j, self.steps = np.concatenate([j, new]), self.steps + 1
@@ -64,7 +63,7 @@ class Growth:
         """The best new indices by (r^T A e_j)^2 / ||A e_j||^2, or by the largest r_i a_ij instead of their sum."""
         reached = abs(r) > 1e-10 * np.sqrt(square)
         if self.gain == "largest":  # only from the rows of the largest residuals, as many as a step may add
-            reached &= abs(r) >= np.sort(abs(r))[-min(self.step_size, r.size)]
+            reached &= abs(r) >= np.sort(abs(r))[-min(self.limits.step_size, r.size)]
         at, row = entries_of(self.rows.indptr, i[reached])
         found, place = np.unique(self.rows.indices[at], return_inverse=True)
         gains, exact = np.zeros(found.size), self.gain in ("exact", "given")
@@ -76,8 +75,9 @@ class Growth:
         found, gains = found[mine], gains[mine]**2 / np.maximum(self.square[found[mine]], 1e-300)
         self.by_rows += 2 * at.size
         self.choice += at.size + 4 * self.lengths[found].sum() if exact else 2 * at.size
-        best = np.argsort(-gains, kind="stable")[:min(self.step_size, self.limits.max_fill - j.size)]
-        return np.sort(found[best[(gains[best] >= gains.sum() / max(gains.size, 1) * (1 - 1e-14)) & (gains[best] > 1e-14 * square)]])
+        mean = gains.sum() / max(gains.size, 1) * (1 - 1e-14)
+        best = np.argsort(-gains, kind="stable")[:min(self.limits.step_size, self.limits.max_fill - j.size)]
+        return np.sort(found[best[(gains[best] >= mean) & (gains[best] > 1e-14 * square)]])
 
 
 def iterations(a, m, b, limit=5000):

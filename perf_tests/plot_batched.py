@@ -6,6 +6,7 @@ systems, and time by rows.
 
     plot_batched.py FOLDER     reads scaling.json, stencil.json, one.json and direct.json there, writes batched.png beside them"""
 import argparse
+import io
 import json
 import pathlib
 
@@ -13,6 +14,7 @@ import matplotlib
 
 matplotlib.use("Agg")
 from matplotlib import pyplot  # noqa: E402
+from PIL import Image  # noqa: E402
 
 
 def medians(path):
@@ -59,7 +61,9 @@ def main():
         axes.grid(True, which="major", alpha=0.3)
         axes.legend(fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))
     figure.tight_layout()
-    figure.savefig(folder / "batched.png", dpi=100, metadata={"Software": None})
+    with io.BytesIO() as drawn:
+        figure.savefig(drawn, dpi=100)
+        Image.open(drawn).convert("RGB").quantize(64, dither=Image.Dither.NONE).save(folder / "batched.png", optimize=True)
 
 
 if __name__ == "__main__":

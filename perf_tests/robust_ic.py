@@ -4,7 +4,7 @@
 """Incomplete Cholesky of second order (Tismenetsky, Linear Algebra Appl. 154-156 (1991); Kaporin, Numer. Linear Algebra Appl. 5
 (1998)), A ~ U^T U + U^T R + R^T U, compared with `ict` without a bound of a row's entries. A has the unit diagonal. Entries u_ij
 above tau stay in U, those above tau^2 in R; smaller ones are added to both diagonals (RIC2), or left out, with ict's shifts
-(shifted). A cell: iterations of CG to 1e-8 / those of ict with as many entries, by interpolation of logarithms."""
+(shifted). A cell: iterations of CG to 1e-8 / those of ict with as many entries, by interpolation of logarithms. Needs numba."""
 import argparse
 import pathlib
 
@@ -26,13 +26,12 @@ def factor(ptrs, cols, vals, shift, tau, second, compensate, row_norms, room):
     head, link, start = np.full(n, -1), np.full(n, -1), np.zeros(n + 1, np.int64)
     index, value, kept = np.empty(room, np.int32), np.empty(room), np.empty(room, np.bool_)
     for i in range(n):
-        found, norm = [0 for _ in range(0)], (1 + shift) ** 2 - 1
+        found, norm, k = [0 for _ in range(0)], (1 + shift) ** 2 - 1, head[i]
         for t in range(ptrs[i], ptrs[i + 1]):
             norm += vals[t] ** 2
             if cols[t] > i:
                 w[cols[t]], used[cols[t]] = vals[t], True
                 found.append(cols[t])
-        k = head[i]
         while k >= 0:
             following, q = link[k], at[k]
             for t in range(q + 1, start[k + 1]):
@@ -108,7 +107,7 @@ def compare(name, a):
             break
     ict, found = runs["ict"], np.vstack((runs["RIC2"][1:-1], runs["shifted"][1:-1]))
     cells = [f"{r[1]:.0f}/{like(ict, r[0]):.0f}".replace("inf", "-").replace("nan", "-") for r in found]
-    shifts = [" ".join(f"{shift:g}" for shift in part[:, 5]) for part in (ict[1:4], found[3:])]
+    shifts = [" ".join(f"{shift:g}" for shift in part[:, 5]).replace("0 0 0", "0") for part in (ict[1:4], found[3:])]
     print("|", " | ".join([name + mark, *cells, f"{found[2, 0]:.2f} {found[2, 3]:.2f}", *shifts]), "|", flush=True)
     figures = [(r[1] / like(ict, r[0]), r[1] / like(ict, r[3]), r[2] / like(ict, r[0], 2), r[0], r[3], r[4]) for r in found]
     least = [np.nanmin(part[:, 6]) / np.nanmin(ict[:, 6]) for part in runs.values()]

@@ -44,8 +44,8 @@ using Tried = List<Vectors<8, 1, 16>, Vectors<8, 1, 32>, Vectors<8, 2, 16>, Vect
                    Vectors<16, 1, 16>, Vectors<16, 2, 16>, Vectors<16, 2, 16, 4>, Vectors<16, 3, 16>,
                    Vectors<16, 3, 16, 3>, Vectors<16, 4, 16>, Vectors<32, 1, 32>, Vectors<32, 2, 16>,
                    Vectors<32, 2, 16, 4>, Vectors<32, 2, 32>, Vectors<32, 3, 16>, Vectors<32, 3, 16, 3>,
-                   Vectors<32, 4, 16>, Vectors<32, 4, 16, 2>, TeamShape<64, 4>, SmallTeams, TeamShape<128, 3>,
-                   MiddleTeams, TeamShape<192, 2>, LargeTeams>;
+                   Vectors<32, 4, 16>, Vectors<32, 4, 16, 2>, TinyTeams, TeamShape<128, 2>, TeamShape<128, 3>,
+                   TeamShape<192, 1>, TeamShape<192, 2>, LargeTeams>;
 
 template <class Shape>
 constexpr bool is_team = requires {
@@ -81,12 +81,14 @@ template <class Real, class Shape>
 bool is_used(int columns) {
   bool used = false;
   const auto compare = [&](auto shape) { used = std::is_same_v<decltype(shape), Shape>; };
-  if (columns > MiddleTeams::longest + 1)
+  if (columns > MiddleTeams<Real>::longest + 1)
     compare(LargeTeams());
-  else if (columns > SmallTeams::longest + 1)
-    compare(MiddleTeams());
+  else if (columns > SmallTeams<Real>::longest + 1)
+    compare(MiddleTeams<Real>());
+  else if (columns > TinyTeams::longest + 1)
+    compare(SmallTeams<Real>());
   else if (columns > room<Vectors<32, 4, 16>>() || !fits_in_scratch<Real, Vectors<32, 4, 16>>(columns))
-    compare(SmallTeams());
+    compare(TinyTeams());
   else
     dispatch_shape<Real>(columns, compare);
   return used;

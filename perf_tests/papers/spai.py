@@ -278,8 +278,8 @@ def whole_setups():
 def table_4():
     setups = [[name, power, theirs, measured, seconds(constant), seconds(own), faster(constant, own)]
               for name, power, theirs, measured, constant, own in whole_setups()]
-    kernels = [[name, theirs, rule, f"{constant:.3g}", f"{own:.3g}", faster(constant, own)]
-               for name, power, theirs, _, rule, constant, own in strategies() if power == 1]
+    kernels = [[name, power, theirs, rule, f"{constant:.3g}", f"{own:.3g}", faster(constant, own)]
+               for name, power, theirs, _, rule, constant, own in strategies()]
     return text("Setup with as many lanes for every column as the longest needs (S1, constant) and with each column's own (S2, sorted), in seconds on an H200, of "
                 "a version that had the option.",
                 list(lines(["size of", "k", "the paper's prediction", "its measurement", "S1", "S2", "the faster one here"], setups)),
@@ -287,9 +287,8 @@ def table_4():
                 f"{sum(row[2] == 'S1' for row in setups)}: columns are streamed through registers here, and lanes without a column of the local matrix cost "
                 "work as well as room. A host has no lanes. So the sorted strategy is the only one.",
                 "The kernels by themselves: columns of up to 511 entries, streamed with the shape that the longest of them needs for all (S1) and with each "
-                "column's own (S2), ms on an H200 in double precision, k = 1; the rule's prediction is for our matrix. Three matrices have one shape only. S1 of "
-                "ASIC_320ks's size is by the shape that its longest columns had when this was measured, `team:128:3`.",
-                list(lines(["size of", "the paper's prediction", "the rule's here", "S1", "S2", "the faster one here"], kernels)), repeat_shapes())
+                "column's own (S2), ms on an H200 in double precision; the rule's prediction is for our matrix. Where both take as long, the matrix has one shape only.",
+                list(lines(["size of", "k", "the paper's prediction", "the rule's here", "S1", "S2", "the faster one here"], kernels)), repeat_shapes())
 
 
 def repeat_shapes():
@@ -312,7 +311,7 @@ def figures_4_to_9():
                 "columns of the local matrix with e_k, n2 + 1: lanes x columns of a lane x rows at once, and after the colon how many teams of 128 lanes a "
                 "processor has to hold; above 128 columns a team has a column, with its lanes and teams. This is the table of an H200: ms of the four fastest "
                 "shapes, for the matrix with the most columns of that size, the shape that the setup has now, its time over the least, and the largest such "
-                "ratio of all matrices, which is that of a bin of few columns. The setup had `team:128:3`, `team:192:2` and in double precision `32x2x16:4` when this was measured.",
+                "ratio of all matrices, which is that of a bin of few columns. When this was measured the setup had `team:128:3`, `team:192:2` and `32x2x16:4` in double precision too, and no `team:64:4`, which columns of 105 to 127 entries have now.",
                 list(lines(["n2 + 1, up to", "precision", "matrix", "columns", "fastest shapes, ms", "used", "used / fastest", "largest"], rows)), repeat_shapes())
 
 
@@ -347,7 +346,7 @@ def table_7():
                 "second card TITAN Xp, its text A40.",
                 list(lines(["size of", "GTX 1070: SPAI-A", "GSPAI-A", "GSPAI-Opt", "second card: SPAI-A", "GSPAI-A", "GSPAI-Opt", "nnz(M) / nnz(A)", "H200",
                             "second card's GSPAI-Opt / H200"], rows)),
-                "The five with short columns are 31 to 69 times as fast as on the paper's second card. Columns of more than 511 entries are solved by normal equations "
+                "The five with short columns are 31 to 88 times as fast as on the paper's second card. Columns of more than 511 entries are solved by normal equations "
                 "in double precision, corrected once ([how](spai_kernel.md#static-normal-equations)): before, cbuckle's size took 6.99 s and power9's more than 150. "
                 "The latter is still slower than the paper's card: its second power has 28 times A's entries and 56,906 such columns, more operations than that "
                 "card does in the paper's time, so that the paper's matrix has fewer.", repeat(2))

@@ -332,13 +332,7 @@ TYPED_TEST(IlutTest, SaysWhatItIs) {
     EXPECT_LE(of_u, 2 * 79 + 1) << "two in each row but the last two";
     EXPECT_EQ(report.nnz, 81 + of_l + of_u);
     EXPECT_GT(report.bytes, 8 * report.nnz);
-    // Small vectors of a device's setup are not counted.
-    if (is_host_space<TypeParam>) {
-      EXPECT_GT(report.setup_bytes, 12 * report.nnz);
-    }
-    const auto large = create_preconditioner<double, TypeParam>(name, {{"p", std::int64_t(2)}});
-    large->numeric(TypeParam(), to_device<TypeParam>(generated("poisson2d:300")));
-    EXPECT_GT(large->report().setup_bytes, 12 * large->report().nnz);
+    EXPECT_GT(report.setup_bytes, 12 * report.nnz);
   }
   EXPECT_THROW((create_preconditioner<double, TypeParam>("ilut", {{"tau", -1.0}})), OptionError);
   EXPECT_THROW((create_preconditioner<double, TypeParam>("ilut", {{"p", std::int64_t(-1)}})), OptionError);

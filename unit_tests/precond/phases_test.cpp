@@ -436,7 +436,7 @@ TYPED_TEST(PhasesTest, TheCountOfEveryAlgorithmIsWhatAToolSees) {
       EXPECT_EQ(static_cast<std::size_t>(m.report().fences), seen.size());
       // The second time the first one's arrays are freed too, for each of which Kokkos fences.
       const auto others = std::count_if(seen.begin(), seen.end(), [](const std::string& name) {
-        return name.find("deallocate") == std::string::npos;
+        return name.find("deallocate") == std::string::npos && name.find("async free") == std::string::npos;
       });
       EXPECT_GE(others, 1);
       // A kept pattern takes no more than one that is found, but for its longest row, which is looked for,
@@ -530,22 +530,24 @@ TYPED_TEST(PhasesTest, SetupBytesAreThePeakOfTheTemporaryMemory) {
   const auto numbers = [&](int count) {
     return allocate<Numbers>(space, "prekond::testing::numbers", count);
   };
+  // Vectors with memory of their own: smaller ones of a device are parts of larger arrays.
+  static_assert(8 * 70000 > impl::SmallViews::most_bytes);
   Probe<TypeParam> m, inner;
-  inner.in_numeric = [&] { numbers(700); };
+  inner.in_numeric = [&] { numbers(70000); };
   m.symbolic(space, a);
-  Numbers before = numbers(5000), result;
+  Numbers before = numbers(500000), result;
   m.in_numeric = [&] {
-    result = numbers(3000);
+    result = numbers(300000);
     {
-      const Numbers first = numbers(2000);
+      const Numbers first = numbers(200000);
       inner.numeric(space, a);
     }
-    numbers(2500);
+    numbers(250000);
     before = {};
   };
   m.numeric(space, a);
-  EXPECT_NEAR(m.report().setup_bytes, 8 * 2700, 300);
-  EXPECT_NEAR(inner.report().setup_bytes, 8 * 700, 300);
+  EXPECT_NEAR(m.report().setup_bytes, 8 * 270000, 300);
+  EXPECT_NEAR(inner.report().setup_bytes, 8 * 70000, 300);
   m.in_numeric = {};
   m.numeric(space, a);
   EXPECT_EQ(m.report().setup_bytes, 0);

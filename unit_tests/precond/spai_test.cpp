@@ -119,7 +119,7 @@ HostGraph columns_of_lengths(int n, const std::vector<int>& lengths) {
 
 TYPED_TEST(SpaiTest, SizesAroundTheEdgesOfEveryBin) {
   std::vector<int> lengths;
-  for (int edge : {1, 8, 16, 24, 32, 48, 64, 96, 128}) {
+  for (int edge : {1, 8, 16, 24, 32, 48, 64, 96, 104, 128}) {
     lengths.push_back(edge);
     lengths.push_back(edge + 1);
   }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <Kokkos_Core.hpp>
+#include <prekond/core/impl/small_views.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -10,11 +11,13 @@
 
 namespace prekond::testing {
 
-/// Records, through Kokkos's own tool callbacks, what is allocated and freed while it lives.
+/// Records, through Kokkos's own tool callbacks, what is allocated and freed while it lives. Meanwhile the
+/// thread's setups on devices have no small views, so that each view has an allocation of its own.
 class MemoryPeak {
  public:
   MemoryPeak() {
     events().clear();
+    impl::begin_small_views(this, no_device);
     Kokkos::Tools::Experimental::set_allocate_data_callback(
         [](Kokkos_Profiling_SpaceHandle, const char* label, const void* pointer, std::uint64_t bytes) {
           if (std::string(label).rfind("prekond::", 0) == 0)
@@ -26,6 +29,7 @@ class MemoryPeak {
         });
   }
   ~MemoryPeak() {
+    impl::end_small_views(this);
     Kokkos::Tools::Experimental::set_allocate_data_callback(nullptr);
     Kokkos::Tools::Experimental::set_deallocate_data_callback(nullptr);
   }
@@ -38,6 +42,8 @@ class MemoryPeak {
   std::int64_t left(const std::vector<const void*>& results) const { return walk(results).now; }
 
  private:
+  static constexpr int no_device = -2;
+
   struct Held {
     std::int64_t now = 0, peak = 0;
   };

@@ -50,7 +50,8 @@ struct Report {
   std::int64_t bytes = 0;
   /// The peak of the temporary memory of the last numeric phase: views that it frees again, and those that
   /// the symbolic phase made for it. Its result is not counted, nor scratch that Kokkos keeps (up to some 20
-  /// MB on a GPU), nor a device's vectors of up to 256 kB (SmallViews).
+  /// MB on a GPU). A device's vectors of up to 256 kB count with the arrays of up to 4 MB that they are parts
+  /// of (SmallViews), the result's too.
   std::int64_t setup_bytes = 0;
   double numeric_flops =
       0;  ///< floating-point operations of the last numeric phase; an estimate where rows grow adaptively

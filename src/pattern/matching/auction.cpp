@@ -12,8 +12,8 @@ namespace {
 
 /// Epsilon begins at `first`, and is divided by `divisor`; a phase ends where the rows in the queue are no
 /// fewer after `patience` rounds, or after `most_rounds`. Each row that is left costs a search for an
-/// augmenting path: by the counts 30 ms of an H200's host for 216000 rows, the time of n / 128 rounds. A
-/// phase waits as long for a gain.
+/// augmenting path: 24 ms of an H200's host for 216000 rows, the time of some n / 128 rounds
+/// (perf_tests/results/h200/orders.md). A phase waits as long for a gain.
 struct Tuning {
   static constexpr double first = 1;
   static constexpr double divisor = 10;

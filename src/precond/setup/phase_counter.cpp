@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prekond/core/impl/small_views.hpp>
 #include <prekond/precond/impl/phase_counter.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -26,7 +27,7 @@ std::atomic<Kokkos_Profiling_deallocateDataFunction> tools_deallocation{nullptr}
 struct MemoryEvent {
   std::int64_t bytes;      ///< negative for an end
   std::size_t allocation;  ///< the index of the allocation that begins or ends here
-  bool is_alive;           ///< an allocation without an end so far
+  bool is_left_out;        ///< an allocation without an end so far, which is no temporary
 };
 
 /// The counts of a thread; it is empty while no counter of the thread lives.
@@ -36,15 +37,16 @@ struct Counts {
   std::vector<MemoryEvent> events;
   std::unordered_map<const void*, std::size_t> alive;  ///< the index of an allocation's event
 
-  void allocate(const void* data, std::int64_t bytes) {
+  /// An array of small views counts to its end, though some of them may stay.
+  void allocate(const void* data, std::int64_t bytes, bool of_small_views) {
     alive[data] = events.size();
-    events.push_back({bytes, events.size(), true});
+    events.push_back({bytes, events.size(), !of_small_views});
   }
   void deallocate(const void* data) {
     const auto found = alive.find(data);
     if (found == alive.end()) return;  // it was allocated before
     MemoryEvent& allocation = events[found->second];
-    allocation.is_alive = false;
+    allocation.is_left_out = false;
     events.push_back({-allocation.bytes, allocation.allocation, false});
     alive.erase(found);
   }
@@ -75,7 +77,7 @@ void count_allocation(Kokkos_Profiling_SpaceHandle space, const char* label, con
                       std::uint64_t bytes) {
   if (calling_tool) return;
   if (counts.counters > 0 && std::strncmp(label, "Kokkos::", 8) != 0)
-    counts.allocate(data, static_cast<std::int64_t>(bytes));
+    counts.allocate(data, static_cast<std::int64_t>(bytes), std::strcmp(label, SmallViews::label) == 0);
   call_tool(tools_allocation, space, label, data, bytes);
 }
 
@@ -129,7 +131,7 @@ std::int64_t PhaseCounter::temporary_bytes() const {
   std::int64_t now = 0, peak = 0;
   for (std::size_t k = m_first_event; k < counts.events.size(); ++k) {
     const MemoryEvent& event = counts.events[k];
-    if (event.is_alive || event.allocation < m_first_event) continue;
+    if (event.is_left_out || event.allocation < m_first_event) continue;
     peak = std::max(peak, now += event.bytes);
   }
   return peak;

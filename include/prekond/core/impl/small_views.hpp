@@ -19,6 +19,8 @@ namespace prekond::impl {
 /// (perf_tests/results/h200/amg/results.md).
 class SmallViews {
  public:
+  /// The larger arrays have this label.
+  static constexpr const char* label = "prekond::small_views";
   /// A larger vector has memory of its own.
   static constexpr std::size_t most_bytes = 1 << 18;
 
@@ -32,8 +34,7 @@ class SmallViews {
     if (whole.rows - whole.used < taken) {
       const std::size_t more =
           std::max(taken, std::clamp(2 * whole.rows * size, first_bytes, last_bytes) / size);
-      whole = {ViewType(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "prekond::small_views"), more),
-               more};
+      whole = {ViewType(Kokkos::view_alloc(space, Kokkos::WithoutInitializing, label), more), more};
     }
     const std::size_t begin = std::exchange(whole.used, whole.used + taken);
     return Kokkos::subview(std::any_cast<const ViewType&>(whole.view), Kokkos::pair(begin, begin + rows));

@@ -28,7 +28,8 @@ class PhaseCounter {
   int fences() const;
 
   /// The most bytes that were allocated at a time, without the allocations that are still alive: the peak of
-  /// the temporaries. Kokkos's own scratch memory, which Kokkos keeps, is not counted.
+  /// the temporaries. Arrays of SmallViews count though parts of them are alive. Kokkos's own scratch memory,
+  /// which Kokkos keeps, is not counted.
   std::int64_t temporary_bytes() const;
 
  private:

@@ -81,7 +81,7 @@ std::vector<Bin> joined_bins(const ColumnBins<Space>& bins, int group, std::int6
 
 /// Sizes that no bin has on both sides of them.
 struct Limits {
-  static constexpr int most = 4;
+  static constexpr int most = 5;
   int n2[most] = {};
   int count = 0;
   /// How many of them are below.

@@ -187,10 +187,12 @@ class Setup {
   void solve_normal_equations(Launcher<Space>& launcher, VectorView<Scalar, Space> values);
 
   static constexpr int longest_of_team = LargeTeams::longest;
-  /// The longest column whose R fits in scratch and whose columns, with e_k, the registers of a vector.
+  /// The longest column whose R fits in scratch and whose columns, with e_k, the registers of a vector. In
+  /// double precision a processor of an H200 has room for no more than four vectors at a time where columns
+  /// are longer than 104: TinyTeams are faster.
   template <class Real>
   static int longest_of_vector() {
-    int n2 = 127;
+    int n2 = sizeof(Real) == sizeof(float) ? 127 : 104;
     while (StreamByVectors<Scalar, Real, Space, StreamShape<Unit::vector32, 4, 16>>::bytes(n2) >
            tuning.solve.team_scratch)
       --n2;
@@ -201,15 +203,17 @@ class Setup {
   template <class Real>
   void stream_columns(VectorView<Scalar, Space> values, VectorView<const unsigned char, Space> chosen) {
     if constexpr (streams) {
-      const ColumnBins<Space>& bins = bins_of(1, chosen,
-                                              {{longest_of_vector<Real>() + 1, SmallTeams::longest + 1,
-                                                MiddleTeams::longest + 1, longest_of_team + 1},
-                                               4});
+      const ColumnBins<Space>& bins =
+          bins_of(1, chosen,
+                  {{longest_of_vector<Real>() + 1, TinyTeams::longest + 1, SmallTeams<Real>::longest + 1,
+                    MiddleTeams<Real>::longest + 1, longest_of_team + 1},
+                   5});
       const StreamedColumns<Scalar, Real, Space> work{m_b,    m_scale,        m_lists, m_n1,
                                                       values, qr_floor<Real>, m_status};
-      stream_by_teams<StreamByTeams<Scalar, Real, Space, LargeTeams>>(bins, 3, work);
-      stream_by_teams<StreamByTeams<Scalar, Real, Space, MiddleTeams>>(bins, 2, work);
-      stream_by_teams<StreamByTeams<Scalar, Real, Space, SmallTeams>>(bins, 1, work);
+      stream_by_teams<StreamByTeams<Scalar, Real, Space, LargeTeams>>(bins, 4, work);
+      stream_by_teams<StreamByTeams<Scalar, Real, Space, MiddleTeams<Real>>>(bins, 3, work);
+      stream_by_teams<StreamByTeams<Scalar, Real, Space, SmallTeams<Real>>>(bins, 2, work);
+      stream_by_teams<StreamByTeams<Scalar, Real, Space, TinyTeams>>(bins, 1, work);
       for (const Bin& bin : bins.bins) {
         if (bin.group > 0) continue;
         dispatch_shape<Real>(bin.n2, [&](auto shape) {
@@ -227,7 +231,7 @@ class Setup {
 
   template <class Kernel, class Work>
   void stream_by_teams(const ColumnBins<Space>& bins, int group, const Work& work) {
-    Launcher<Space>& launcher = m_beside.empty() ? m_main : *m_beside[group > 1 ? 1 : 0];
+    Launcher<Space>& launcher = m_beside.empty() ? m_main : *m_beside[group > 2 ? 1 : 0];
     const auto arrays_of = [](const Bin& bin) {
       return typename Kernel::Arrays(nullptr, nullptr, bin.n1, bin.n2 - 1);
     };
