@@ -4,7 +4,8 @@
 """Incomplete Cholesky of second order (Tismenetsky, Linear Algebra Appl. 154-156 (1991); Kaporin, Numer. Linear Algebra Appl. 5
 (1998)), A ~ U^T U + U^T R + R^T U, compared with `ict` without a bound of a row's entries. A has the unit diagonal. Entries u_ij
 above tau stay in U, those above tau^2 in R; smaller ones are added to both diagonals (RIC2), or left out, with ict's shifts
-(shifted). A cell: iterations of CG to 1e-8 / those of ict with as many entries, by interpolation of logarithms. Needs numba."""
+(shifted). A cell has the iterations of CG to 1e-8 over those of ict with as many entries, by interpolation of logarithms. It needs
+numba."""
 import argparse
 import pathlib
 

@@ -87,7 +87,7 @@ bool is_used(int columns) {
     compare(MiddleTeams<Real>());
   else if (columns > TinyTeams::longest + 1)
     compare(SmallTeams<Real>());
-  else if (columns > room<Vectors<32, 4, 16>>() || !fits_in_scratch<Real, Vectors<32, 4, 16>>(columns))
+  else if (columns > longest_of_vectors<Real> + 1 || !fits_in_scratch<Real, Vectors<32, 4, 16>>(columns))
     compare(TinyTeams());
   else
     dispatch_shape<Real>(columns, compare);

@@ -582,7 +582,7 @@ configure() {
   else
     args+=(-DPREKOND_ENABLE_TESTS=ON "-DPREKOND_ENABLE_PERF_TESTS=$PERF_TESTS")
   fi
-  # The suite trilinos is compiled as an application on an installed Trilinos is.
+  # The suite trilinos is compiled for any processor, as an installed Trilinos is.
   if [[ -n $ARCH ]]; then
     args+=("-DPREKOND_ARCH=${ARCH%+*}" "-DCMAKE_CXX_FLAGS=-ffp-contract=$CONTRACT")
     [[ $ARCH != *+* ]] || args[-1]+=" -mtune=${ARCH#*+}"

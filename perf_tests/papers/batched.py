@@ -276,7 +276,7 @@ def table_of_stencils():
 
 
 def table_of_times():
-    yield (f"{ENTRIES:,} systems, ms: making all preconditioners (`stored=true`) + solving with them. Copies of each matrix; the systems of PeleLM "
+    yield (f"{ENTRIES:,} systems, ms: making all preconditioners (`stored=true`) + solving with them. Copies of each matrix, but different systems of the stencil; the systems of PeleLM "
            "one after the other. (-): no system converged; of isooctane's not all do. The slides give these times only as figures.")
     yield ""
     found = {**results_of("h200").get("times", {}), **results_of("h200").get("mechanisms", {})}

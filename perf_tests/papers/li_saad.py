@@ -619,8 +619,8 @@ def where(results):
 
 
 TEXT_7 = ("On an H200 the exact solves bound the time: CG with Jacobi's preconditioner takes less than with IC(0) on all but s3rmq4m1. On bcsstk17 and both "
-          "matrices of shells solves on the host take less than a third of the time. Gustafsson's MIC(0) breaks down in 804 and 837 rows of s3rmt3m1 and "
-          "s3rmq4m1, and does not converge. ")
+          "matrices of shells solves on the host take less than a third of the time. On the host Gustafsson's MIC(0) breaks down in 804 and 868 rows of s3rmt3m1 and "
+          "s3rmq4m1; it does not converge. ")
 
 
 def sections():

@@ -449,6 +449,19 @@ TYPED_TEST(AmgTest, LevelsOutOfTheStoragesRangeAreKeptInFull) {
   EXPECT_THAT(notes_and_product(rough, "single").first, ::testing::IsEmpty());
 }
 
+TYPED_TEST(AmgTest, HostSecondsAreThoseOfItsMethods) {
+  const TypeParam space;
+  const auto a = to_device<TypeParam>(problem("poisson2d:60"));
+  const auto seconds_with = [&](const std::string& partition) {
+    const auto m =
+        amg<TypeParam>({{"smoother", std::string("block_jacobi")}, {"smoother.partition", partition}});
+    m->numeric(space, a);
+    return m->report().host_seconds;
+  };
+  EXPECT_GT(seconds_with("bisection"), 0);
+  EXPECT_EQ(seconds_with("multilevel"), 0);
+}
+
 TYPED_TEST(AmgTest, InvalidOptionsAndInputsAreRefused) {
   const auto message = [](const auto& call) {
     try {

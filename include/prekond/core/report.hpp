@@ -43,8 +43,10 @@ struct DeviceReport {
 struct Report {
   double symbolic_seconds = 0;
   double numeric_seconds = 0;
-  double host_seconds = 0;  ///< of these, one thread of the host at a partition or matching, with the copies
-  std::int64_t nnz = 0;     ///< entries the preconditioner stores once (G for FSAI)
+  /// The time of one thread of the host at a matching of the last setup or at the partition in use, which an
+  /// earlier setup may have made, with the copies.
+  double host_seconds = 0;
+  std::int64_t nnz = 0;  ///< entries the preconditioner stores once (G for FSAI)
   /// The memory that it keeps between applications, without the rest of arrays of up to 4 MB that small
   /// vectors of a device's setup are parts of.
   std::int64_t bytes = 0;

@@ -414,6 +414,7 @@ void Hierarchy<Scalar, Space>::file(const Level<Scalar, Space>& level, double se
   // The pattern of blocks is the one that the finer level keeps.
   if (&level != &m_levels.front() && level.a.format() == MatrixFormat::bcsr && m_options.reuse != Reuse::none)
     report.bytes -= level.nodes.bytes();
+  report.host_seconds += own.host_seconds;
   report.numeric_flops += own.numeric_flops;
   report.apply_flops +=
       visits * (sweeps * own.apply_flops + (level.is_exact ? 0 : 2 * sweeps * double(level.a.nnz())) +

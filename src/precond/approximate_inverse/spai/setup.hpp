@@ -187,12 +187,10 @@ class Setup {
   void solve_normal_equations(Launcher<Space>& launcher, VectorView<Scalar, Space> values);
 
   static constexpr int longest_of_team = LargeTeams::longest;
-  /// The longest column whose R fits in scratch and whose columns, with e_k, the registers of a vector. In
-  /// double precision a processor of an H200 has room for no more than four vectors at a time where columns
-  /// are longer than 104: TinyTeams are faster.
+  /// The longest column of a vector whose R fits in scratch.
   template <class Real>
   static int longest_of_vector() {
-    int n2 = sizeof(Real) == sizeof(float) ? 127 : 104;
+    int n2 = longest_of_vectors<Real>;
     while (StreamByVectors<Scalar, Real, Space, StreamShape<Unit::vector32, 4, 16>>::bytes(n2) >
            tuning.solve.team_scratch)
       --n2;

@@ -276,6 +276,11 @@ template <class Real>
 using MiddleTeams = TeamShape<192, sizeof(Real) == sizeof(float) ? 2 : 1>;
 using LargeTeams = TeamShape<256, 1>;
 
+/// The longest column of a vector. In double precision a processor of an H200 has room for no more than four
+/// vectors at a time where columns are longer: TinyTeams are faster.
+template <class Real>
+constexpr int longest_of_vectors = sizeof(Real) == sizeof(float) ? 127 : 104;
+
 /// The shape for n2 + 1 <= 128 columns.
 template <class Real, class LaunchShape>
 void dispatch_shape(int columns, const LaunchShape& launch) {

@@ -420,6 +420,7 @@ void LevelOverRanks<Scalar, Space>::solve_coarser(const Space& space, Report& re
   for (const std::string& note : coarse.notes) report.notes.push_back("coarser level: " + note);
   report.nnz += coarse.nnz;
   report.bytes += coarse.bytes;
+  report.host_seconds += coarse.host_seconds;
   report.numeric_flops += coarse.numeric_flops;
   report.apply_flops += coarse.apply_flops * (m_options.is_coarser && m_options.cycle == AmgCycle::w ? 2 : 1);
 }
@@ -435,6 +436,7 @@ void LevelOverRanks<Scalar, Space>::file(const Distributed& a, Report& report) c
                            .damping = m_omega});
   report.nnz += m_a.nnz() + 2 * m_p.nnz() + own.nnz;
   report.bytes += m_a.bytes() + m_p.bytes() + m_r.bytes() + own.bytes + m_level.transfer.q.bytes();
+  report.host_seconds += own.host_seconds;
   report.numeric_flops += own.numeric_flops;
   const double sweeps = m_options.pre_sweeps + m_options.post_sweeps;
   report.apply_flops += sweeps * (own.apply_flops + 2 * double(m_a.nnz())) + 4 * double(m_p.nnz());
