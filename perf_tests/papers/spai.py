@@ -306,13 +306,22 @@ def figures_4_to_9():
             times = sorted(most["ms"].items(), key=lambda item: item[1])
             rows.append([size, scalar, most["matrix"] + (", k = 2" if most["power"] == 2 else ""), f"{most['columns']:,}",
                          ", ".join(f"{shape} {ms:.3g}" for shape, ms in times[:4]), most["used"], f"{over_fastest(most):.2f}",
-                         f"{max(map(over_fastest, of_bin)):.2f}"])
+                         f"{max(map(over_fastest, of_bin)):.2f}", *least_of_all(of_bin)])
     return text("The paper has a decision tree for each stage and card. Here the stages of a column are one kernel, whose shape is chosen by the number of "
                 "columns of the local matrix with e_k, n2 + 1: lanes x columns of a lane x rows at once, and after the colon how many teams of 128 lanes a "
                 "processor has to hold; above 128 columns a team has a column, with its lanes and teams. This is the table of an H200: ms of the four fastest "
                 "shapes, for the matrix with the most columns of that size, the shape that the setup has now, its time over the least, and the largest such "
-                "ratio of all matrices, which is that of a bin of few columns. When this was measured the setup had `team:128:3`, `team:192:2` and `32x2x16:4` in double precision too, and no `team:64:4`, which columns of 105 to 127 entries have now.",
-                list(lines(["n2 + 1, up to", "precision", "matrix", "columns", "fastest shapes, ms", "used", "used / fastest", "largest"], rows)), repeat_shapes())
+                "ratio of all matrices, which is that of a bin of few columns. When this was measured the setup had `team:128:3`, `team:192:2` and `32x2x16:4` in double precision too, and no `team:64:4`, which columns of 105 to 127 entries have now. The last columns "
+                "are the choice for the card: the shape of the least sum over all matrices, and the sum of the used shapes over it.",
+                list(lines(["n2 + 1, up to", "precision", "matrix", "columns", "fastest shapes, ms", "used", "used / fastest", "largest", "least of all",
+                            "used / least"], rows)), repeat_shapes())
+
+
+def least_of_all(cases):
+    """The shape with the least sum of times, and the sum of the used ones over it."""
+    total = lambda shape: sum(case["ms"][shape] for case in cases)  # noqa: E731
+    best = min(set.intersection(*(set(case["ms"]) for case in cases)), key=total)
+    return best, f"{sum(case['ms'][case['used']] for case in cases) / total(best):.2f}"
 
 
 def over_fastest(case):
