@@ -20,7 +20,7 @@ namespace prekond::impl {
 class SmallViews {
  public:
   /// The larger arrays have this label.
-  static constexpr const char* label = "prekond::small_views";
+  static constexpr char label[] = "prekond::small_views";
   /// A larger vector has memory of its own.
   static constexpr std::size_t most_bytes = 1 << 18;
 
