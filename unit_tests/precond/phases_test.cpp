@@ -553,6 +553,16 @@ TYPED_TEST(PhasesTest, SetupBytesAreThePeakOfTheTemporaryMemory) {
   EXPECT_EQ(m.report().setup_bytes, 0);
 }
 
+TYPED_TEST(PhasesTest, AnArrayOfSmallViewsCountsThoughAPartStays) {
+  using Numbers = Vector<double, TypeParam>;
+  const TypeParam space;
+  Probe<TypeParam> m;
+  Numbers part;
+  m.in_numeric = [&] { part = impl::SmallViews().take<Numbers>(space, 1000); };
+  m.numeric(space, matrix<TypeParam>());
+  EXPECT_GT(m.report().setup_bytes, 8 * 1000) << "the whole array";
+}
+
 int allocations_of_tool = 0;
 void allocation_of_tool(Kokkos_Profiling_SpaceHandle, const char*, const void*, std::uint64_t) {
   ++allocations_of_tool;
