@@ -115,6 +115,7 @@ void register_all(int& argc, char** argv) {
   cublasHandle_t handle = nullptr;
   cublasCreate(&handle);
   cublasSetStream(handle, space.cuda_stream());
+  Kokkos::push_finalize_hook([handle] { cublasDestroy(handle); });
 #endif
   const auto add = [&](const std::string& name, int columns, double passes, const auto& work) {
     perf::add(name + "/" + std::to_string(columns), repetitions, [=](benchmark::State& state) {
