@@ -84,7 +84,7 @@ def measure(arguments):
         row["tried"] = [f"{words_of(one)[1]}: {one['outcome']}" for one in auto.get("candidates", []) if one["tried"]]
         for candidate in auto.get("candidates", []):
             # A method that does not fit the matrix is not one of its list, nor is the last resort where others solve.
-            is_last_resort = 200 in (candidate["options"].get("p"), candidate["options"].get("inner.p"))
+            is_last_resort = {200, 1000} & {candidate["options"].get("p"), candidate["options"].get("inner.p")}
             if (candidate["expected_products"] is None or is_last_resort) and not candidate["tried"]:
                 continue
             words, label = words_of(candidate)

@@ -137,6 +137,28 @@ Json with_more_iterations(const Settings& settings, const SolveResult& result, d
           (is_automatic ? "" : ", and no other method is expected to take less than half of that work"));
 }
 
+/// The same with a tolerance that it has reached, with some room.
+Json with_reached_tolerance(const Settings& settings, const SolveResult& result) {
+  const double reached = result.true_relative_residual, unit = std::pow(10, std::floor(std::log10(reached)));
+  Settings more = settings;
+  more.given["rtol"].value = unit * std::ceil(2 * reached / unit);
+  const MethodChoice preconditioner{settings.precond, settings.precond_options};
+  return try_json(
+      command_of(more, words_of(preconditioner, {settings.solver, settings.solver_options})), preconditioner,
+      settings.solver, Json(),
+      format("rounding errors keep the true residual near %.1e of ||b||; a tolerance that it reaches",
+             reached));
+}
+
+/// Has auto tried a factorisation with all of its fill? In another order it would be no other one.
+bool has_tried_complete(const Json& candidates) {
+  return std::any_of(candidates.begin(), candidates.end(), [](const Json& candidate) {
+    const Json& options = candidate.at("options");
+    return candidate.at("tried") && std::max(options.value("p", std::int64_t(0)),
+                                             options.value("inner.p", std::int64_t(0))) >= complete_rows;
+  });
+}
+
 /// Is the end of a solve one that another method may do without?
 bool depends_on_method(const SolveResult& result) {
   switch (result.reason) {
@@ -279,6 +301,9 @@ Json better_than(const Context& context, const Problem<Scalar>& problem, const O
   const SolveResult& result = outcome.solve;
   const Settings& settings = context.settings;
   const StoppingOptions& stopping = settings.stopping;
+  if (result.reason == StopReason::stagnation && !result.looks_singular && !problem.is_singular &&
+      result.true_relative_residual > stopping.rtol && result.true_relative_residual <= not_by_rounding)
+    return Json::array({with_reached_tolerance(settings, result)});
   if (result.converged ? is_automatic || result.iterations <= few_iterations
                        : problem.is_singular || !depends_on_method(result))
     return Json::array();
@@ -326,7 +351,8 @@ Json better_than(const Context& context, const Problem<Scalar>& problem, const O
                         again.at("command") == command_of(settings, "");
   const bool is_plain = settings.match == "none" && settings.order == "none" && !settings.scale;
   if (!was_auto && tries.empty()) tries.push_back(again);
-  if (was_auto && is_plain && !is_complex<Scalar> && facts.num_rows <= last_resort_rows)
+  if (was_auto && is_plain && !is_complex<Scalar> && facts.num_rows <= last_resort_rows &&
+      !has_tried_complete(outcome.report.at("candidates")))
     tries.push_back(by_last_resort(settings));
   return tries;
 }

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <algorithm>
 #include <cstdio>
+#include <limits>
 #include <optional>
+#include <utility>
 
 #include "commands.hpp"
 #include "interrupts.hpp"
@@ -62,7 +64,7 @@ class Table {
     const Json &report = outcome.report, &precond = report.at("preconditioner"),
                &solver = report.at("solver");
     const SolveResult& result = outcome.solve;
-    const std::string reason = solver.at("reason");
+    const std::string reason = outcome.is_late ? "ended by --patience" : solver.at("reason");
     add_failure(method.label, exit_code(result, outcome.signal), reason);
     m_rows.push_back({.label = method.label,
                       .solver = method.solver_name,
@@ -75,10 +77,23 @@ class Table {
                       .total = report.at("total_seconds"),
                       .density = precond.at("density")});
   }
+  /// The seconds that a row may take: `patience` times the least total so far, and one.
+  double most_seconds(double patience) const {
+    double least = std::numeric_limits<double>::infinity();
+    for (const Row& row : m_rows)
+      if (row.converged) least = std::min(least, row.total);
+    return patience > 0 ? 1 + patience * least : std::numeric_limits<double>::infinity();
+  }
+
   /// On all processes, where only the root adds rows.
-  void see(const SolveResult& result) { m_is_indefinite |= result.reason == StopReason::breakdown_not_spd; }
+  void see(const SolveResult& result) {
+    m_is_indefinite |= result.reason == StopReason::breakdown_not_spd;
+    m_is_solved |= result.converged;
+  }
   /// Did a method end because A is not positive definite?
   bool is_indefinite() const { return m_is_indefinite; }
+  /// Has a row converged?
+  bool is_solved() const { return m_is_solved; }
   void expect(std::size_t num_more) { m_num_rows += num_more; }
 
   void add(const MethodFacts& method, const Failure& error) {
@@ -138,7 +153,7 @@ class Table {
   std::vector<Row> m_rows;
   ExitCode m_worst = done;
   int m_failed = 0;
-  bool m_is_indefinite = false;
+  bool m_is_indefinite = false, m_is_solved = false;
   std::string m_failures;
 };
 
@@ -163,7 +178,8 @@ Json compared(const Context& context, const Problem<Scalar>& problem, const Meth
     context.processes.on_root([&] {
       if (method.needs_spd() && !problem.not_spd.empty()) throw InputError(problem.not_spd);
     });
-    Outcome<Scalar> outcome = measured_solve<Scalar>(context, problem, method);
+    Outcome<Scalar> outcome =
+        measured_solve<Scalar>(context, problem, method, table.most_seconds(context.settings.patience));
     table.see(outcome.solve);
     if (context.processes.is_root()) table.add(method, outcome);
     return outcome.report;
@@ -178,17 +194,23 @@ Json compared(const Context& context, const Problem<Scalar>& problem, const Meth
   }
 }
 
-/// Collective. The methods of AutoSolver's list that fit the matrix, the least expected work first; of an
-/// indefinite one those for general matrices. \throws Failure where there are none
+/// A part of AutoSolver's list.
+enum class Part { usual, for_general, last_resorts };
+
+/// Collective. The methods of AutoSolver's list that fit the matrix, the least expected work first. \throws
+/// Failure where the usual ones are none
 template <class Scalar>
 std::vector<Method<Scalar>> methods_of_list(const Context& context, const Problem<Scalar>& problem,
-                                            bool is_indefinite = false) {
+                                            Part part = Part::usual) {
   const Settings& settings = context.settings;
   std::vector<Method<Scalar>> methods;
   std::string reasons;
   std::vector<Candidate> candidates = candidates_of(settings, statistics_of_all<Scalar>(context, problem),
                                                     is_complex<Scalar>, context.processes.size());
-  if (is_indefinite) leave_definite(candidates, "");
+  if (part == Part::for_general) leave_definite(candidates, "");
+  if (part == Part::last_resorts)
+    for (Candidate& one : candidates)
+      one.is_out = !std::exchange(one.is_last_resort, false) || !one.outcome.empty();
   for (const Candidate& candidate : by_expected_work(candidates)) {
     try {
       Method<Scalar>& method = methods.emplace_back(method_of<Scalar>(settings, candidate));
@@ -200,7 +222,7 @@ std::vector<Method<Scalar>> methods_of_list(const Context& context, const Proble
   }
   for (const Candidate& candidate : candidates)
     if (reasons.empty()) reasons = candidate.outcome;
-  if (methods.empty())
+  if (methods.empty() && part == Part::usual)
     throw Failure(bad_input, problem.name + ": no method of the list of --precond auto fits the matrix (" +
                                  reasons + "); name some with --precond");
   return methods;
@@ -222,13 +244,17 @@ void compare(const Context& context, const std::vector<Method<Scalar>>& named, M
     }
   };
   compare_all(methods);
+  const auto add_rows = [&](Part part) {
+    const std::vector<Method<Scalar>> more = methods_of_list(context, problem, part);
+    table.expect(more.size());
+    compare_all(more);
+  };
   const auto is_spd = [](const Method<Scalar>& method) { return method.solver_properties.needs_spd; };
   if (table.is_indefinite() && context.settings.solver == automatic && Interrupts::requested() == 0 &&
       std::all_of(listed.begin(), listed.end(), is_spd)) {
-    const std::vector<Method<Scalar>> general = methods_of_list(context, problem, true);
-    table.expect(general.size());
-    compare_all(general);
+    add_rows(Part::for_general);
   }
+  if (!listed.empty() && !table.is_solved() && Interrupts::requested() == 0) add_rows(Part::last_resorts);
   table.sort();
   context.processes.on_root([&] {
     context.progress.end();
@@ -240,7 +266,9 @@ void compare(const Context& context, const std::vector<Method<Scalar>>& named, M
       print_title(reports.front(), context.settings);
       table.print();
     }
-    files.finish(table.failure());
+    // Nobody has named the methods of the list.
+    const bool is_done = !listed.empty() && table.is_solved() && Interrupts::requested() == 0;
+    files.finish(is_done ? std::nullopt : table.failure());
   });
 }
 

@@ -45,19 +45,22 @@ class FencedTimer {
 template <class Scalar>
 class Run {
  public:
-  Run(const Context& context, const Problem<Scalar>& problem, const Method<Scalar>& method)
+  Run(const Context& context, const Problem<Scalar>& problem, const Method<Scalar>& method,
+      double most_seconds)
       : m_context(context),
         m_space(context.space),
         m_problem(problem),
         m_asked(method),
         m_method(&method),
         m_is_scaled(context.settings.scale || problem.matched),
-        m_stopping(context.settings.stopping) {
+        m_stopping(context.settings.stopping),
+        m_most_seconds(most_seconds) {
     m_outcome.x = allocate<Vector<Scalar, Space>>(m_space, "prekond::driver::x", problem.b.extent(0));
   }
 
   Outcome<Scalar> operator()() {
-    for (std::int64_t k = 0; k < m_context.settings.repeat && m_outcome.signal == 0; ++k) {
+    for (std::int64_t k = 0; k < m_context.settings.repeat && !is_ended(); ++k) {
+      m_clock.reset();
       if (m_asked.is_automatic) {
         solve_automatically();
         continue;
@@ -72,6 +75,7 @@ class Run {
     m_outcome.report["solver"].update(solver_json(m_outcome.solve));
     if (m_outcome.signal != 0 && !m_outcome.solve.converged)
       m_outcome.report["solver"]["reason"] = "interrupted";
+    if (m_outcome.is_late) m_outcome.report["solver"]["reason"] = "patience";
     m_outcome.report["total_seconds"] = median(m_setups) + median(m_solves);
     add_setup(m_outcome.report["preconditioner"]);
     if (m_outcome.signal != 0) return std::move(m_outcome);
@@ -82,6 +86,8 @@ class Run {
   }
 
  private:
+  bool is_ended() const { return m_outcome.signal != 0 || m_outcome.is_late; }
+
   template <class Preconditioner, class Matrix>
   void time_phases(Preconditioner& m, const Matrix& a) {
     if (m_setups.empty()) m.set_listener([this](const std::string& text) { m_context.progress.note(text); });
@@ -236,6 +242,7 @@ class Run {
   void end_solve() {
     SolveResult& result = m_outcome.solve;
     m_outcome.signal = Interrupts::requested();
+    m_outcome.is_late = m_is_late && !result.converged;
     result.looks_singular |= m_problem.is_singular && !result.converged;
     if (std::isfinite(result.relative_residual) && std::isfinite(result.true_relative_residual)) return;
     if (result.converged) result.reason = StopReason::nan;
@@ -251,7 +258,10 @@ class Run {
 
   Monitor monitor() {
     return [this](std::int64_t iteration, double norm_r) {
-      if (Interrupts::requested() != 0) m_stopping.max_iters = std::min(m_stopping.max_iters, iteration);
+      // The processes of several would have to agree on the time.
+      m_is_late |= m_context.processes.is_serial() && m_clock.seconds() > m_most_seconds;
+      if (m_is_late || Interrupts::requested() != 0)
+        m_stopping.max_iters = std::min(m_stopping.max_iters, iteration);
       m_context.progress.iteration(iteration, m_problem.norm_b > 0 ? norm_r / m_problem.norm_b : norm_r);
       // A solver that starts again from the true residual passes the same iteration once more: the true one
       // stays.
@@ -325,7 +335,10 @@ class Run {
   const Method<Scalar>* m_method;
   Json m_candidates;  ///< of an automatic method
   const bool m_is_scaled;
-  StoppingOptions m_stopping;  ///< no more iterations after a signal
+  StoppingOptions m_stopping;  ///< no more iterations after a signal, or when the time is over
+  const double m_most_seconds;
+  bool m_is_late = false;
+  Kokkos::Timer m_clock;  ///< of a repetition
   std::unique_ptr<Preconditioner<Scalar, Space>> m_preconditioner;
   Outcome<Scalar> m_outcome;
   std::vector<double> m_symbolic, m_numeric, m_setups, m_solves;
@@ -364,14 +377,14 @@ MatrixStatistics statistics_of_all(const Context& context, const Problem<Scalar>
 
 template <class Scalar>
 Outcome<Scalar> measured_solve(const Context& context, const Problem<Scalar>& problem,
-                               const Method<Scalar>& method) {
-  return Run<Scalar>(context, problem, method)();
+                               const Method<Scalar>& method, double most_seconds) {
+  return Run<Scalar>(context, problem, method, most_seconds)();
 }
 
 #define PREKOND_DRIVER_RUN(Scalar)                                                             \
   template MatrixStatistics statistics_of_all<Scalar>(const Context&, const Problem<Scalar>&); \
   template Outcome<Scalar> measured_solve<Scalar>(const Context&, const Problem<Scalar>&,      \
-                                                  const Method<Scalar>&);
+                                                  const Method<Scalar>&, double);
 PREKOND_DRIVER_RUN(double)
 PREKOND_DRIVER_RUN(Complex)
 

@@ -5,6 +5,7 @@
 /// each preconditioner of `compare`.
 #include <prekond/krylov/solver.hpp>
 
+#include <limits>
 #include <vector>
 
 #include "failure.hpp"
@@ -22,6 +23,7 @@ struct Outcome {
   std::vector<double> history;  ///< ||r|| before the first and after each iteration, for --history
   Vector<Scalar, Space> x;      ///< this process's part
   int signal = 0;               ///< that ended the solve early; x and history are those of its last iteration
+  bool is_late = false;         ///< the time was over
 };
 
 /// The exit code of a solve, which `signal` ended if that is not 0.
@@ -36,11 +38,13 @@ template <class Scalar>
 MatrixStatistics statistics_of_all(const Context& context, const Problem<Scalar>& problem);
 
 /// Collective. Sets up and solves. A result with a value that is not finite is never a success: its reason is
-/// `nan`. On one process the first signal that comes in the solve ends it after the iteration.
+/// `nan`. On one process the first signal that comes in the solve ends it after the iteration, and so does
+/// the end of `most_seconds`, which begin with the setup.
 ///
 /// \throws InputError where the preconditioner refuses the matrix
 template <class Scalar>
 Outcome<Scalar> measured_solve(const Context& context, const Problem<Scalar>& problem,
-                               const Method<Scalar>& method);
+                               const Method<Scalar>& method,
+                               double most_seconds = std::numeric_limits<double>::infinity());
 
 }  // namespace prekond::driver

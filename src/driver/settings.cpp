@@ -141,6 +141,7 @@ std::vector<SettingKey> all_keys() {
       {measured, "rtol", "NUMBER"},
       {measured, "atol", "NUMBER"},
       {measured, "max_iters", "NUMBER"},
+      {"compare", "patience", "NUMBER"},
   };
   std::vector<SettingKey> keys;
   for (const auto& [group, members] : {std::pair("Problem", problem_keys()),

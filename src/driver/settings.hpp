@@ -64,6 +64,7 @@ struct Settings {
   StoppingOptions stopping;
   AutoSolverOptions choice;
   std::int64_t repeat = 1;
+  double patience = 20;  ///< compare: times the least total so far
   std::int64_t devices = 1;
   std::int64_t monitor = 0;  ///< iterations from one line of residuals to the next; 0: no lines
   bool scale = false;
@@ -89,6 +90,10 @@ struct Settings {
     choice.describe(visit);
     visit("repeat", repeat, std::int64_t(1), std::int64_t(1000000),
           "number of times to set up and solve; more make the reported medians steadier");
+    visit(
+        "patience", patience, 0.0, 1e9,
+        "times the least total of the rows before it, and a second, after which a row's solve ends; raise it "
+        "to see how slow a method is; 0: no end but --max-iters. Not under mpirun");
     visit(
         "devices", devices, std::int64_t(1), std::int64_t(1000),
         "number of devices of this host that share the setup of fsai, adaptive_fsai, nonsymmetric_fsai, spai "

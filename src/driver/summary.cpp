@@ -74,12 +74,19 @@ void print_breakdowns(const Json& found) {
                                      action.empty() ? "" : ": ", action));
 }
 
-/// The outcome of each candidate of an automatic method, but those for other kinds of matrices.
-void print_candidates(const Json& candidates) {
+std::int64_t num_tried(const Json& candidates) {
+  return std::count_if(candidates.begin(), candidates.end(),
+                       [](const Json& candidate) -> bool { return candidate.at("tried"); });
+}
+
+/// The outcome of each candidate of an automatic method, but those for other kinds of matrices; without
+/// `verbose` of those that were tried, where these are several.
+void print_candidates(const Json& candidates, bool verbose) {
+  if (!verbose && num_tried(candidates) < 2) return;
   for (const Json& candidate : candidates) {
     const std::string outcome = candidate.at("outcome");
     const Json& work = candidate.at("expected_products");
-    if (work.is_null() && outcome.empty()) continue;
+    if ((work.is_null() && outcome.empty()) || !(verbose || candidate.at("tried"))) continue;
     std::string options;
     for (const auto& [name, value] : candidate.at("options").items())
       options += (options.empty() ? " (" : ", ") + name + "=" +
@@ -94,12 +101,12 @@ void print_candidates(const Json& candidates) {
 
 /// Why an automatic method took the one of a solve, in a few words; `-v` has the candidates.
 void print_choice(const Json& candidates) {
-  int listed = 0, tried = 0;
+  const std::int64_t tried = num_tried(candidates);
+  int listed = 0;
   const Json* next = nullptr;  // of those that were not tried
   for (const Json& candidate : candidates) {
     const Json& work = candidate.at("expected_products");
     const bool was_tried = candidate.at("tried");
-    tried += was_tried;
     listed += was_tried || !work.is_null();
     if (!was_tried && !work.is_null() && (next == nullptr || work < next->at("expected_products")))
       next = &candidate;
@@ -206,6 +213,23 @@ std::string without_recurrence_text(const MethodFacts& method, const Matrix& mat
   return text_of("choose ", is_gmres ? "" : "--solver gmres, or ", stronger_text(method, matrix));
 }
 
+/// The end of an automatic method that has tried several ones: the last one is not to blame.
+std::string failure_text_of_auto(const MethodFacts& method, const SolveResult& result, std::int64_t num_tried,
+                                 bool has_better) {
+  return text_of("auto ended after ", result.iterations, " iterations with ", num_tried,
+                 " methods, the last ", method.precond_name, " with ", method.solver_name, " (",
+                 to_string(result.reason), format(", relative residual %.2e)", result.true_relative_residual),
+                 has_better
+                     ? ""
+                     : ": none of its list solves the system; a direct solver with pivots from all rows may");
+}
+
+/// Does the end of a solve depend on nothing but the system and the settings?
+bool ends_any_method(const SolveResult& result) {
+  return result.looks_singular || result.reason == StopReason::max_iters ||
+         result.reason == StopReason::breakdown_singular || result.reason == StopReason::out_of_range;
+}
+
 /// The end of the solver, and the cure; more iterations are one unless another method is better.
 std::string failure_text(const MethodFacts& method, const Settings& settings, const SolveResult& result,
                          const Matrix& matrix, bool has_better) {
@@ -292,10 +316,10 @@ void print_summary(const Json& report, const MethodFacts& method, bool verbose) 
   print_answer(solver);
   print_line("total", seconds_text(report.at("total_seconds")));
   print_choice(report.at("candidates"));
+  print_candidates(report.at("candidates"), verbose);
   print_method("solver", method.solver_name, method.solver_options, verbose);
   print_line("  solve", seconds_text(solver.at("seconds")));
   print_preconditioner(report, method, verbose);
-  if (verbose) print_candidates(report.at("candidates"));
   print_problem(report, verbose);
   print_environment(report);
   if (verbose && report.at("prekond").at("processes") > 1)
@@ -308,7 +332,8 @@ void print_summary(const Json& report, const MethodFacts& method, bool verbose) 
 bool asks_for_advice(const MethodFacts& method, const Settings& settings, const SolveResult& result,
                      const Json& report) {
   const bool has_breakdowns = report.at("preconditioner").at("breakdowns").at("count") > 0;
-  return !result.converged && settings.match == "none" && has_breakdowns && !method.needs_spd();
+  return !result.converged && settings.match == "none" && settings.precond != automatic && has_breakdowns &&
+         !method.needs_spd();
 }
 
 std::optional<Failure> failure_of_solve(const MethodFacts& method, const Settings& settings,
@@ -316,9 +341,12 @@ std::optional<Failure> failure_of_solve(const MethodFacts& method, const Setting
                                         const std::string& advice) {
   if (result.converged) return std::nullopt;
   const Json& tries = report.at("try");
-  std::string text = failure_text(
-      method, settings, result,
-      {report.at("matrix").at("rows"), report.at("matrix").at("field") == "complex"}, !tries.empty());
+  const std::int64_t tried = num_tried(report.at("candidates"));
+  const Json& matrix = report.at("matrix");
+  std::string text = tried > 1 && !ends_any_method(result)
+                         ? failure_text_of_auto(method, result, tried, !tries.empty())
+                         : failure_text(method, settings, result,
+                                        {matrix.at("rows"), matrix.at("field") == "complex"}, !tries.empty());
   if (!advice.empty()) text += "; rows broke down in the setup: " + advice;
   for (const Json& entry : tries) text += text_of("; ", entry.at("reason"), "; try: ", entry.at("command"));
   return Failure(exit_code(result, 0), text);

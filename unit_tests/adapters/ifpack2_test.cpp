@@ -9,6 +9,7 @@
 
 #include <Teuchos_XMLParameterListCoreHelpers.hpp>
 
+#include <algorithm>
 #include <cctype>
 #include <cmath>
 #include <cstdint>
@@ -402,6 +403,22 @@ TEST(Ifpack2AllRanks, OverlapOfOtherMethodsIsSchwarz) {
             num_ranks() > 1 || (create_preconditioner<double, Space>("ilu0")->is_nonsymmetric()));
   const Columns x = random_columns(144, 1, 2);
   EXPECT_EQ(applied(*m, x, map) == applied(*computed("ilu0", matrix), x, map), num_ranks() == 1);
+}
+
+TEST(Ifpack2AllRanks, ANoteSaysThatAMethodOverAllRanksIsAnotherOne) {
+  const auto matrix = distribute(problem("poisson2d:12"), contiguous_map(144));
+  const auto is_noted = [&](const std::string& name, int rank_overlap) {
+    const auto notes = computed(name, matrix, {{"rank_overlap", std::int64_t(rank_overlap)}})->report().notes;
+    return std::count_if(notes.begin(), notes.end(), [](const std::string& note) {
+             return note.find("rank_overlap = -1") != note.npos;
+           }) == 1;
+  };
+  for (const char* name : {"amg", "fsai", "chebyshev"}) {
+    EXPECT_EQ(is_noted(name, 0), num_ranks() > 1) << name;
+    EXPECT_FALSE(is_noted(name, -1)) << name;
+  }
+  for (const char* name : {"jacobi", "ilu0"})
+    EXPECT_FALSE(is_noted(name, 0)) << name << " is each rank's own";
 }
 
 TEST(Ifpack2Options, EveryOptionOfEveryAlgorithmIsThere) {

@@ -48,7 +48,7 @@ TEST_F(CompareTest, WithoutNamesItTakesTheListOfAuto) {
 // Its diagonal is positive, so that the list begins with methods for definite matrices.
 TEST_F(CompareTest, AnIndefiniteMatrixHasRowsOfGeneralMethodsToo) {
   write_indefinite("shifted.mtx");
-  const Json rows = report_of({"compare", "shifted.mtx"}, 5);
+  const Json rows = report_of({"compare", "shifted.mtx"});
   EXPECT_EQ(rows[0]["solver"]["name"], "cg");
   std::set<std::string> converged;
   for (const Json& row : rows)
@@ -57,6 +57,24 @@ TEST_F(CompareTest, AnIndefiniteMatrixHasRowsOfGeneralMethodsToo) {
   EXPECT_EQ(converged.count("cg"), 0u);
   const Json by_cg = report_of({"compare", "shifted.mtx", "--solver", "cg"}, 5);
   for (const Json& row : by_cg) EXPECT_EQ(row["solver"]["name"], "cg");
+}
+
+TEST_F(CompareTest, WhereNoMethodOfTheListSolvesTheLastResortsFollow) {
+  write_random("random.mtx", 200);
+  const Json rows = report_of({"compare", "random.mtx", "--max-iters", "300"});
+  int solved = 0;
+  for (const Json& row : rows) {
+    if (!row["solver"].value("converged", false)) continue;
+    ++solved;
+    const Json& options = row["preconditioner"]["options"];
+    EXPECT_EQ(options.value("p", options.value("inner.p", 0)), 1000) << row["preconditioner"];
+  }
+  EXPECT_EQ(solved, 2);
+  // A row that fails counts where its method was named.
+  EXPECT_EQ(run({"compare", "random.mtx", "--precond", "ilu0,ilut:p=1000:tau=0", "--solver", "gmres",
+                 "--max-iters", "300"})
+                .code,
+            5);
 }
 
 TEST_F(CompareTest, EachMethodOfTheListHasItsSolverUnlessOneIsNamed) {
@@ -122,6 +140,34 @@ TEST_F(CompareTest, TheFastestIsMarkedAndTheFirst) {
   EXPECT_EQ(short_runs.code, 4);
   const auto last = lines_of(short_runs.out);
   EXPECT_THAT(last.back(), AllOf(StartsWith("none"), Not(HasSubstr("fastest"))));
+}
+
+TEST_F(CompareTest, ARowEndsWhereItIsMuchSlowerThanAnother) {
+  // The first row takes a step, and the second would take hundreds of thousands.
+  std::vector<std::string> arguments = {"compare",
+                                        "--generate",
+                                        "poisson2d:150",
+                                        "--solver",
+                                        "richardson",
+                                        "--precond",
+                                        "ilut:p=150:tau=0,jacobi",
+                                        "--max-iters",
+                                        "1000000000",
+                                        "--rtol",
+                                        "1e-12",
+                                        "--patience",
+                                        "0.001"};
+  const Json rows = report_of(arguments, 4);
+  EXPECT_TRUE(rows[0]["solver"]["converged"]);
+  EXPECT_FALSE(rows[1]["solver"]["converged"]);
+  EXPECT_EQ(rows[1]["solver"]["reason"], "patience");
+  EXPECT_GT(rows[1]["solver"]["iterations"], 1);
+  const auto lines = lines_of(run(arguments).out);
+  EXPECT_THAT(lines.back(), AllOf(StartsWith("jacobi"), HasSubstr("ended by --patience (not converged)")));
+  // Without an end, or where no row has converged before, all iterations are done.
+  arguments = {"compare",     "--generate", "poisson2d:60", "--precond", "amg,none",
+               "--max-iters", "20",         "--patience",   "0"};
+  EXPECT_EQ(report_of(arguments, 4)[1]["solver"]["reason"], "max_iters");
 }
 
 TEST_F(CompareTest, TheTableIsWrittenAsMarkdownToo) {

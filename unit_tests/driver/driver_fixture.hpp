@@ -69,6 +69,26 @@ class DriverTest : public ::testing::Test {
     std::ofstream(file(name), std::ios::binary) << text;
   }
 
+  /// A matrix of 40 random entries a row: nothing but a factorisation with nearly all of its fill gets
+  /// anywhere.
+  static void write_random(const std::string& name, int n) {
+    constexpr int entries_of_row = 40;
+    unsigned state = 1;
+    const auto random = [&] { return (state = state * 1664525u + 1013904223u) >> 8; };
+    std::string entries;
+    for (int i = 0; i < n; ++i)
+      for (int k = 0; k < entries_of_row; ++k) {
+        const int step = 1 + (n - 1) * (k - 1) / (entries_of_row - 1) + static_cast<int>(random() % 7);
+        const int j = k == 0 ? i : (i + step) % n;
+        if (k > 0 && j == i) continue;
+        entries += std::to_string(i + 1) + " " + std::to_string(j + 1) + " " +
+                   std::to_string(k == 0 ? 1.0 : double(random()) / (1 << 23) - 1) + "\n";
+      }
+    const auto count = std::count(entries.begin(), entries.end(), '\n');
+    write(name, "%%MatrixMarket matrix coordinate real general\n" + std::to_string(n) + " " +
+                    std::to_string(n) + " " + std::to_string(count) + "\n" + entries);
+  }
+
   /// A Laplacian less its fifth eigenvalue or so: symmetric with a positive diagonal, and indefinite.
   static void write_indefinite(const std::string& name) {
     constexpr int edge = 24, n = edge * edge;

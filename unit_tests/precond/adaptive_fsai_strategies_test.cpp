@@ -4,6 +4,7 @@
 #include "precond/approximate_inverse/adaptive_fsai/setup.hpp"
 #include "testing/host_matrix.hpp"
 #include "testing/memory_peak.hpp"
+#include "testing/no_small_views.hpp"
 #include "testing/one_thread.hpp"
 #include "testing/spaces.hpp"
 #include "testing/spd_matrices.hpp"
@@ -319,6 +320,7 @@ TYPED_TEST(AdaptiveFsaiStrategies, TakeARankWithoutRows) {
 }
 
 TYPED_TEST(AdaptiveFsaiStrategies, MarkersStayWithinTheSlab) {
+  const NoSmallViews no_small_views;
   const HostMatrix<double> a = generated("tridiagonal:20001");
   AdaptiveFsaiOptions options = in_double(Gradient::marker);
   options.max_steps = 2;

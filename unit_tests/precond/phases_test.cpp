@@ -3,6 +3,7 @@
 
 // The frame that MatrixPreconditioner gives the steps of every algorithm.
 #include "testing/host_matrix.hpp"
+#include "testing/no_small_views.hpp"
 #include "testing/spaces.hpp"
 #include "testing/spd_matrices.hpp"
 #include "testing/tool_events.hpp"
@@ -402,6 +403,7 @@ TYPED_TEST(PhasesTest, EachPhaseIsTimedAndBeginsAReport) {
 // ------------------------------------------------------------------------------------------------- fences
 
 TYPED_TEST(PhasesTest, FencesAreCountedAsTheyAreMade) {
+  const NoSmallViews no_small_views;
   const TypeParam space;
   const auto a = matrix<TypeParam>();
   for (const int fences : {0, 1, 17}) {
@@ -418,6 +420,7 @@ TYPED_TEST(PhasesTest, FencesAreCountedAsTheyAreMade) {
 }
 
 TYPED_TEST(PhasesTest, TheCountOfEveryAlgorithmIsWhatAToolSees) {
+  const NoSmallViews no_small_views;
   const TypeParam space;
   const auto a = to_device<TypeParam>(random_spd(150, 0.1, 3));
   for_all<TypeParam>([&](MatrixPreconditioner<double, TypeParam>& m) {
@@ -524,14 +527,13 @@ TYPED_TEST(PhasesTest, AToolThatCallsTheCounterIsNotCalledForEver) {
 }
 
 TYPED_TEST(PhasesTest, SetupBytesAreThePeakOfTheTemporaryMemory) {
+  const NoSmallViews no_small_views;
   using Numbers = Vector<double, TypeParam>;
   const TypeParam space;
   const auto a = matrix<TypeParam>();
   const auto numbers = [&](int count) {
     return allocate<Numbers>(space, "prekond::testing::numbers", count);
   };
-  // Vectors with memory of their own: smaller ones of a device are parts of larger arrays.
-  static_assert(8 * 70000 > impl::SmallViews::most_bytes);
   Probe<TypeParam> m, inner;
   inner.in_numeric = [&] { numbers(70000); };
   m.symbolic(space, a);
@@ -602,6 +604,7 @@ TYPED_TEST(PhasesTest, EachThreadHasItsOwnCount) {
   const auto a = matrix<TypeParam>();
   std::promise<void> first_is_in, second_is_done;
   Probe<TypeParam> first, second;
+  const NoSmallViews no_small_views;
   first.in_numeric = [&] {
     space.fence("prekond::testing::first");
     first_is_in.set_value();
@@ -611,7 +614,10 @@ TYPED_TEST(PhasesTest, EachThreadHasItsOwnCount) {
   second.in_numeric = [&] {
     for (int k = 0; k < 5; ++k) space.fence("prekond::testing::second");
   };
-  std::thread thread([&] { first.numeric(space, a); });
+  std::thread thread([&] {
+    const NoSmallViews nor_there;
+    first.numeric(space, a);
+  });
   first_is_in.get_future().wait();
   second.numeric(space, a);
   EXPECT_NE(fence_callback(), nullptr) << "the first one still counts";

@@ -2,12 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <Kokkos_Core.hpp>
-#include <prekond/core/impl/small_views.hpp>
 
 #include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
+
+#include "testing/no_small_views.hpp"
 
 namespace prekond::testing {
 
@@ -17,7 +18,6 @@ class MemoryPeak {
  public:
   MemoryPeak() {
     events().clear();
-    impl::begin_small_views(this, no_device);
     Kokkos::Tools::Experimental::set_allocate_data_callback(
         [](Kokkos_Profiling_SpaceHandle, const char* label, const void* pointer, std::uint64_t bytes) {
           if (std::string(label).rfind("prekond::", 0) == 0)
@@ -29,7 +29,6 @@ class MemoryPeak {
         });
   }
   ~MemoryPeak() {
-    impl::end_small_views(this);
     Kokkos::Tools::Experimental::set_allocate_data_callback(nullptr);
     Kokkos::Tools::Experimental::set_deallocate_data_callback(nullptr);
   }
@@ -42,7 +41,7 @@ class MemoryPeak {
   std::int64_t left(const std::vector<const void*>& results) const { return walk(results).now; }
 
  private:
-  static constexpr int no_device = -2;
+  NoSmallViews m_no_small_views;
 
   struct Held {
     std::int64_t now = 0, peak = 0;

@@ -43,9 +43,10 @@ struct AdapterOptions : DistributedOptions {
 /// Ifpack2::Preconditioner, for Belos, Ifpack2::AdditiveSchwarz and all that takes one.
 ///
 /// On several ranks each acts on its own rows and columns (block Jacobi over the ranks); what lies in other
-/// columns is left out and counted. With `rank_overlap` = -1 the inverses by rows of a CrsMatrix (fsai,
-/// nonsymmetric_fsai, spai, isai) and the polynomials (chebyshev, ls_polynomial, neumann) are those that one
-/// rank would find, and with a number above 0 other methods are restricted additive Schwarz, see
+/// columns is left out and counted. With `rank_overlap` = -1 multigrid (amg) has one hierarchy over all
+/// ranks, the inverses by rows of a CrsMatrix (fsai, nonsymmetric_fsai, spai, isai) and the polynomials
+/// (chebyshev, ls_polynomial, neumann) are those that one rank would find (a note of the report says where
+/// that would be another one), and with a number above 0 other methods are restricted additive Schwarz, see
 /// DistributedPreconditioner: `apply` is collective then. `initialize` looks at the pattern, `compute` at the
 /// values; both are collective, and where a rank fails all throw. A CrsMatrix with Tpetra's own column map is
 /// not copied, nor are the blocks of a BlockCrsMatrix; anything else is, and the report says so. After a
@@ -313,7 +314,15 @@ class Preconditioner
   bool initialize_across(const row_matrix_type& a) {
     const bool is_taken = dynamic_cast<const crs_matrix_type*>(&a) != nullptr ||
                           dynamic_cast<const typename local_matrix_type::block_matrix_type*>(&a) != nullptr;
-    if (!is_taken || a.getComm()->getSize() == 1 || m_adapter_options.rank_overlap == 0) return false;
+    m_note_of_ranks.clear();
+    if (!is_taken || a.getComm()->getSize() == 1) return false;
+    if (m_adapter_options.rank_overlap == 0) {
+      DistributedOptions over_ranks = m_adapter_options;
+      over_ranks.rank_overlap = -1;
+      if (across_type(*m_configurator, over_ranks).is_over_ranks())
+        m_note_of_ranks = "each rank has one of its own rows; rank_overlap = -1 makes one over all ranks";
+      return false;
+    }
     const Kokkos::Timer timer;
     auto across = std::make_unique<across_type>(*m_configurator, m_adapter_options);
     if (!across->is_over_ranks()) return false;
@@ -405,7 +414,8 @@ class Preconditioner
     m_report = m_preconditioner->report();
     m_report.foreign_columns = columns;
     m_report.foreign_entries = entries;
-    if (!copied.empty()) m_report.notes.push_back(copied);
+    for (const std::string& note : {copied, m_note_of_ranks})
+      if (!note.empty()) m_report.notes.push_back(note);
   }
 
   void print(Teuchos::FancyOStream& out, const Report& all) const {
@@ -442,6 +452,7 @@ class Preconditioner
   std::unique_ptr<preconditioner_type> m_preconditioner;  ///< where each rank acts on its own
   std::unique_ptr<across_type> m_across;
   Report m_report;
+  std::string m_note_of_ranks;  ///< where each rank acts on its own
   bool m_initialized = false;
   bool m_computed = false;
   int m_num_initialize = 0;

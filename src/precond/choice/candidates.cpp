@@ -82,6 +82,7 @@ const std::vector<Known>& known_methods() {
       {"adaptive_fsai", {}, "cg", spd, {57, 0, 190}, {0.4, 18, 0}, {200, 300, 0}, {1.2, 3, 0}, 0.35, 5},
       {"ls_polynomial", {}, "cg", spd, {61, 0, 84}, {7.6, 0, 43}, {80, 430, 0}, {9, 13, 0}, 0.12, 3},
       {"jacobi", {}, "bicgstab", any, {4, 0, 8}, {0, 1, 1}, {10, 25, 0}, {0.2, 1, 0}, 1, 1},
+      {"jacobi", {}, "idr", any, {4, 0, 8}, {0, 1, 1}, {10, 25, 0}, {0.2, 1, 0}, 2, 1},
       {"ilu0", {}, "bicgstab", any, {58, 5, 104}, {1.1, 12, 0}, {100, 400, 0.3}, {1.5, 2, 0.3}, 0.25, 3},
       {"iluk", level_1, "bicgstab", any, {130, 9, 104}, {1.6, 16, 0}, {400, 1500, 1}, {2.5, 2, 0.6}, 0.3, 3},
       {"iluk", level_1, "gmres", any, {130, 9, 104}, {1.6, 16, 0}, {400, 1500, 1}, {2.5, 2, 0.6}, 0.22, 3},
@@ -174,6 +175,11 @@ Candidate candidate_of(const Known& known, const MatrixStatistics& facts, bool o
       is_gmres ? OptionMap{{"restart", known.is_last_resort ? last_resort_restart : 50}} : OptionMap{}};
   candidate.needs_spd = known.matrices == For::spd;
   candidate.is_last_resort = known.is_last_resort;
+  if (known.is_last_resort && facts.num_rows <= complete_rows)
+    for (auto& [option, value] : candidate.preconditioner.options) {
+      if (option.ends_with("tau")) value = 0.0;
+      if (option == "p" || option == "inner.p") value = complete_rows;
+    }
   // The p entries of a row of ILUT's factors do not grow with the rows of A, nor does the work on them.
   const bool fills_to_p = known.options.count("p") > 0 || known.options.count("inner.p") > 0;
   const double fill =
@@ -241,7 +247,7 @@ std::vector<Candidate> candidates_for(const MatrixStatistics& facts, bool on_dev
   const bool definite = facts.symmetric_values && facts.diagonal_positive == facts.num_rows;
   std::vector<Candidate> candidates;
   for (const Known& known : known_methods()) {
-    if (is_complex && !takes_complex(known)) continue;
+    if (is_complex ? !takes_complex(known) : std::string(known.solver) == "idr") continue;
     Candidate candidate = candidate_of(known, facts, on_device, has_near_null_space);
     candidate.outcome = misfit(known, facts, definite);
     candidate.is_out = !candidate.outcome.empty() || (definite && !candidate.needs_spd);
@@ -319,9 +325,15 @@ std::vector<Candidate> by_expected_work(std::vector<Candidate> candidates, std::
 }
 
 void leave_definite(std::vector<Candidate>& candidates, const std::string& failed) {
+  const auto is_left = [](const Candidate& one) {
+    return !one.was_tried && one.outcome.empty() && !one.needs_spd && !one.is_last_resort;
+  };
+  const bool has_others = std::any_of(candidates.begin(), candidates.end(), [&](const Candidate& one) {
+    return is_left(one) && one.preconditioner.name != failed;
+  });
   for (Candidate& candidate : candidates) {
     if (candidate.was_tried || !candidate.outcome.empty()) continue;
-    candidate.is_out = candidate.needs_spd || candidate.preconditioner.name == failed;
+    candidate.is_out = candidate.needs_spd || (has_others && candidate.preconditioner.name == failed);
     if (candidate.is_out) candidate.outcome = "A is not positive definite";
   }
 }

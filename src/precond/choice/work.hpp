@@ -6,9 +6,11 @@
 
 namespace prekond {
 
-/// The last resort: ILUT with nearly all of its fill, by GMRES, for matrices of at most this number of rows.
+/// The last resort: ILUT with nearly all of its fill, by GMRES, for matrices of at most this number of rows;
+/// with all of it, and tau = 0, where there are at most `complete_rows`.
 inline constexpr std::int64_t last_resort_rows = 200000;
 inline constexpr int last_resort_p = 200, last_resort_restart = 100;
+inline constexpr std::int64_t complete_rows = 1000;
 inline constexpr double last_resort_tau = 1e-10;
 
 /// The part of the time of a product with A that starts its kernel, or a host's threads; the rest reads A.
