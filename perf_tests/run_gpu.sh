@@ -17,7 +17,7 @@
 # tables: the paper's tables and a sweep over settings, with the real matrices of MATRICES (default ../shared/matrices/spd).
 # PART_SECONDS: how long a part may take, default 530. SETUP_MATRICES, SOLVE_MATRICES: other matrices than the default ones.
 #   ONLY: a pattern (of bash's =~) that the names of performance tests, tables and sanitized cases have to match.
-#   RANK_COUNTS: numbers of ranks. RANK_MATRICES, WEAK_MATRICES, RANK_METHODS, BLOCK_MATRICES, KSP_MATRICES, KSP_REPEAT: those of the parts ranks_amg, ranks_blocks and ksp.
+#   RANK_COUNTS: numbers of ranks. RANK_MATRICES, WEAK_MATRICES, RANK_METHODS, BLOCK_MATRICES, KSP_MATRICES, KSP_REPEAT, KSP_RHS: those of the parts ranks_amg, ranks_blocks and ksp.
 # LD_LIBRARY_PATH is the caller's: it must lead to CUDA's libraries, and to Kokkos's where those are shared.
 
 set -eu
@@ -331,20 +331,21 @@ part_ranks_amg() {
 }
 
 # By each of KSP_METHODS in a run of its own, since some peers end with an error of the device.
+# Multigrid with its peers: KSP_METHODS="prekond amg,gamg,hypre pmis,hypre aggressive" KSP_RHS=random KSP_MATRICES="elasticity3d:160 poisson3d:400".
 part_ksp() {
-  local matrix count name method
+  local matrix count name method rhs=${KSP_RHS:-a_ones}
   for matrix in ${KSP_MATRICES:-poisson3d:100 elasticity3d:40}; do
     name=${matrix//[:,=]/_}
     for count in $(rank_counts); do
       if [[ -z ${KSP_METHODS:-} ]]; then
-        ksp "ksp_${name}_np$count" "$count" "$matrix" -mat_type aijcusparse -repeat 3
+        ksp "ksp_${name}_np$count" "$count" "$matrix" -mat_type aijcusparse -rhs "$rhs" -repeat 3
       else
         while read -r method; do
-          ksp "ksp_${name}_${method//[ +,]/_}_np$count" "$count" "$matrix" -mat_type aijcusparse -repeat "${KSP_REPEAT:-3}" -methods "$method"
+          ksp "ksp_${name}_${method//[ +,]/_}_np$count" "$count" "$matrix" -mat_type aijcusparse -rhs "$rhs" -repeat "${KSP_REPEAT:-3}" -methods "$method"
         done < <(tr ',' '\n' <<<"$KSP_METHODS")
       fi
     done
-    [[ -n ${KSP_METHODS:-} ]] || ksp "ksp_${name}_2_cores" 2 "$matrix" -mat_type aij -repeat 1 -methods none,jacobi,bjacobi+icc,gamg
+    [[ -n ${KSP_METHODS:-} ]] || ksp "ksp_${name}_2_cores" 2 "$matrix" -mat_type aij -rhs "$rhs" -repeat 1 -methods none,jacobi,bjacobi+icc,gamg
   done
 }
 

@@ -94,6 +94,19 @@ TEST(Ifpack2NearNullSpace, RigidBodyModesNeedFewerIterations) {
   EXPECT_EQ(problem.iterations(as_const), few);
 }
 
+// With as many rows as these each rank has the whole hierarchy by default.
+TEST(Ifpack2NearNullSpace, DistributedLevelsTakeTheIterationsOfOneRank) {
+  const Elasticity problem;
+  Teuchos::ParameterList own, whole;
+  own.set("Coordinates", problem.coordinates());
+  whole = own;
+  whole.set("rank_overlap", -1);
+  const auto of_one_rank = problem.iterations(whole);
+  EXPECT_LE(of_one_rank, problem.iterations(own));
+  whole.set("gather_rows", 40);
+  EXPECT_EQ(problem.iterations(whole), of_one_rank);
+}
+
 TEST(Ifpack2NearNullSpace, IsThatOfTheRanksOwnRows) {
   const Elasticity problem;
   Teuchos::ParameterList list;

@@ -57,7 +57,8 @@ void attach_modes(Mat a, const NamedParts& parts) {
   check(MatNullSpaceDestroy(&modes));
 }
 
-PetscInt iterations(Mat a, const char* rank_overlap = "0", const char* unknowns_per_node = "0") {
+PetscInt iterations(Mat a, const char* rank_overlap = "0", const char* unknowns_per_node = "0",
+                    const char* gather_rows = "-1") {
   OwnedKSP ksp;
   OwnedVec x, b;
   PC pc = nullptr;
@@ -72,6 +73,7 @@ PetscInt iterations(Mat a, const char* rank_overlap = "0", const char* unknowns_
   check(PCPrekondSetName(pc, "amg"));
   check(PCPrekondSetOption(pc, "rank_overlap", rank_overlap));
   check(PCPrekondSetOption(pc, "unknowns_per_node", unknowns_per_node));
+  check(PCPrekondSetOption(pc, "gather_rows", gather_rows));
   check(KSPSolve(ksp.get(), b.get(), x.get()));
   PetscInt count = 0;
   KSPConvergedReason reason = KSP_CONVERGED_ITERATING;
@@ -94,6 +96,17 @@ TEST(PetscNearNullSpace, BlockSizeAndModesNeedFewerIterations) {
   EXPECT_LT(fewer, most);
   EXPECT_EQ(iterations(plain.get()), fewer) << "the pattern shows the block size";
   EXPECT_LT(fewest, fewer);
+}
+
+// With as many rows as these each rank has the whole hierarchy by default.
+TEST(PetscNearNullSpace, DistributedLevelsTakeTheIterationsOfOneRank) {
+  check(PCRegister_Prekond());
+  const NamedParts parts = parts_by_nodes();
+  const OwnedMat a = elasticity(parts, true);
+  attach_modes(a.get(), parts);
+  const PetscInt of_one_rank = iterations(a.get(), "-1");
+  EXPECT_EQ(iterations(a.get(), "-1", "0", "40"), of_one_rank);
+  EXPECT_LE(of_one_rank, iterations(a.get(), "0"));
 }
 
 TEST(PetscNearNullSpace, ConstantsAreAVectorToo) {

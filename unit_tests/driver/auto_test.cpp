@@ -176,6 +176,20 @@ TEST_F(AutoTest, RepeatsCountAllSetupsOfARun) {
   EXPECT_GT(report["total_seconds"], report["preconditioner"]["setup_seconds"]);
 }
 
+// Its diagonal is positive, so that CG with Jacobi comes first.
+TEST_F(AutoTest, AComplexMatrixThatIsNotDefiniteIsSolvedByAnotherSolver) {
+  constexpr int n = 40;
+  std::string entries;
+  for (int i = 1; i <= n; ++i) {
+    entries += std::to_string(i) + " " + std::to_string(i) + " 1 0\n";
+    if (i < n) entries += std::to_string(i + 1) + " " + std::to_string(i) + " 0 2\n";
+  }
+  write("indefinite.mtx", "%%MatrixMarket matrix coordinate complex hermitian\n40 40 79\n" + entries);
+  const Json report = report_of({"solve", "indefinite.mtx"});
+  EXPECT_EQ(report["preconditioner"]["name"], "jacobi");
+  EXPECT_NE(report["solver"]["name"], "cg");
+}
+
 TEST_F(AutoTest, AFailureIsThatOfTheLastCandidate) {
   const auto result = run(
       {"solve", "--generate", "poisson2d:60", "--precond", "auto", "--solver", "auto", "--max-iters", "2"});

@@ -250,6 +250,16 @@ TEST_F(MpiDriverTest, ScaledTheIterationsAreThoseOfOneRank) {
   EXPECT_GT(iterations(4, local + "0"), iterations(4, local + "-1"));
 }
 
+TEST_F(MpiDriverTest, MultigridTakesTheIterationsOfOneRank) {
+  const std::string problem = "solve --generate elasticity3d:6 --coordinates grid --solver cg --precond amg ";
+  const int one = report_of(1, problem)["solver"]["iterations"];
+  for (const int ranks : {2, 3}) {
+    EXPECT_EQ(report_of(ranks, problem + "-p gather_rows=60")["solver"]["iterations"], one) << ranks;
+    EXPECT_EQ(report_of(ranks, problem + "-p gather_rows=60 --partition metis")["solver"]["iterations"], one)
+        << ranks;
+  }
+}
+
 TEST_F(MpiDriverTest, ProductsOfEveryFormatOverlapTheirMessages) {
   const std::string problem = "solve --generate elasticity3d:6 --rhs a_ones --precond jacobi --spmv ";
   const Json one = report_of(1, problem + "csr");

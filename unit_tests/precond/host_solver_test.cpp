@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 namespace prekond {
 namespace {
@@ -142,6 +143,68 @@ TEST(HostSolver, ArraysThatDoNotFitAreNamed) {
   EXPECT_THAT(refused([](auto& a) { a.columns[0] = 4; }), HasSubstr("column"));
   EXPECT_THAT(refused([](auto& a) { a.columns[1] = 0; }), HasSubstr("column"));
   EXPECT_THAT(refused([](auto& a) { a.values[3] = NAN; }), HasSubstr("NaN"));
+}
+
+// Springs along the edges and diagonals of a grid, which is held at the left.
+TEST(HostSolver, CoordinatesGiveMultigridTheRigidBodyModes) {
+  constexpr int edge = 24, n = 2 * edge * edge;
+  std::vector<std::map<int, double>> rows(n);
+  std::vector<double> coordinates;
+  const auto add_spring = [&](int node, int dx, int dy) {
+    const double d[] = {dx / std::hypot(dx, dy), dy / std::hypot(dx, dy)};
+    const int other = node + dx + edge * dy;
+    for (int i = 0; i < 2; ++i)
+      for (int j = 0; j < 2; ++j)
+        for (const int of : {node, other})
+          for (const int to : {node, other})
+            rows[2 * of + i][2 * to + j] += (of == to ? 1 : -1) * d[i] * d[j];
+  };
+  for (int y = 0; y < edge; ++y)
+    for (int x = 0; x < edge; ++x) {
+      const int node = x + edge * y;
+      coordinates.insert(coordinates.end(), {0.5 * x, 0.5 * y});
+      if (x + 1 < edge) add_spring(node, 1, 0);
+      if (y + 1 < edge) add_spring(node, 0, 1);
+      if (x + 1 < edge && y + 1 < edge) add_spring(node, 1, 1);
+      if (x > 0 && y + 1 < edge) add_spring(node, -1, 1);
+      if (x == 0)
+        for (int i = 0; i < 2; ++i) rows[2 * node + i][2 * node + i] += 1;
+    }
+  std::vector<int> ptrs = {0}, columns;
+  std::vector<double> values;
+  for (const auto& row : rows) {
+    for (const auto& [column, value] : row) {
+      columns.push_back(column);
+      values.push_back(value);
+    }
+    ptrs.push_back(static_cast<int>(columns.size()));
+  }
+  const CsrArrays a{std::span<const int>(ptrs), columns, values};
+  LinearSolverOptions options;
+  options.preconditioner = {"amg", {{"coarse_size", std::int64_t(20)}}};
+  options.solver = {"cg", {}};
+  HostSolver solver(options);
+  const auto iterations = [&] {
+    solver.set_matrix(a);
+    std::vector<double> x(n, 0.0);
+    const SolveResult result = solver.solve(ramp(n), x);
+    EXPECT_TRUE(result.converged);
+    return result.iterations;
+  };
+  const auto without = iterations();
+  solver.set_coordinates(coordinates, 2);
+  const auto with = iterations();
+  EXPECT_LT(4 * with, 3 * without);
+  solver.set_values(values);
+  std::vector<double> x(n, 0.0);
+  EXPECT_EQ(solver.solve(ramp(n), x).iterations, with) << "new values keep the modes";
+  solver.set_coordinates({}, 0);
+  EXPECT_EQ(iterations(), without);
+  EXPECT_THAT(error_of([&] { solver.set_coordinates(coordinates, 5); }), HasSubstr("2 or 3 coordinates"));
+  coordinates.resize(8);
+  solver.set_coordinates(coordinates, 2);
+  EXPECT_THAT(error_of([&] { solver.set_matrix(a); }),
+              HasSubstr("8 displacements, and the matrix has 1152 rows"));
 }
 
 TEST(HostSolver, CallsThatCannotBeAreRefused) {

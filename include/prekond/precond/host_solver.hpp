@@ -51,9 +51,16 @@ class HostSolver {
   HostSolver(const HostSolver&) = delete;
   HostSolver& operator=(const HostSolver&) = delete;
 
+  /// For elasticity, before `set_matrix`: the coordinates of the nodes, node after node, whose displacements
+  /// are as many rows each. Multigrid then has the rigid body modes as near null space; other methods do
+  /// without. An empty span: none, as at first.
+  ///
+  /// Shapes: coordinates nodes * dimensions, dimensions 2 or 3; A nodes * dimensions rows.
+  /// \throws InputError for another shape
+  void set_coordinates(std::span<const double> coordinates, int dimensions);
   /// Copies A. Rows whose columns do not ascend are sorted, with a note.
-  /// \throws InputError where the arrays do not fit each other, or are no square matrix; it names the first
-  /// fault
+  /// \throws InputError where the arrays do not fit each other or the coordinates, or are no square matrix;
+  /// it names the first fault
   void set_matrix(const CsrArrays& a);
   /// Other values of the same entries, in the caller's order. \throws InputError for another number of them
   /// \throws std::logic_error before set_matrix

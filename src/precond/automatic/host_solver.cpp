@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #ifndef PREKOND_ONLY_SINGLE  // arrays of doubles go with double
+#include <prekond/precond/amg.hpp>
 #include <prekond/precond/host_solver.hpp>
 #include <prekond/precond/linear_solver.hpp>
 
@@ -93,8 +94,18 @@ struct HostSolver::State {
                                       order.empty() ? values : std::span<const double>(sorted));
   }
 
+  MatrixSource<double, Space> source() const {
+    MatrixSource<double, Space> a(matrix);
+    if (unknowns_per_node == 0) return a;
+    a.set_unknowns_per_node(unknowns_per_node);
+    a.set_near_null_space(modes);
+    return a;
+  }
+
   Space space;
   LinearSolver<double, Space> solver;
+  MultiVector<double, Space> modes;  ///< of rigid bodies
+  int unknowns_per_node = 0;         ///< 0: there are no coordinates
   CsrMatrix<double, int, std::size_t, Space::memory_space> matrix;
   std::vector<std::size_t> order;  ///< of the entries, where rows had to be sorted
   std::vector<std::string> notes;
@@ -107,9 +118,33 @@ HostSolver::HostSolver(const LinearSolverOptions& options) {
 }
 HostSolver::~HostSolver() = default;
 
+void HostSolver::set_coordinates(std::span<const double> coordinates, int dimensions) {
+  State& own = *m_state;
+  own.unknowns_per_node = 0;
+  if (coordinates.empty()) return;
+  const auto d = static_cast<std::size_t>(dimensions);
+  if ((dimensions != 2 && dimensions != 3) || coordinates.size() % d != 0)
+    throw InputError("set_coordinates was given " + std::to_string(coordinates.size()) + " numbers in " +
+                     std::to_string(dimensions) + " dimensions; a node has 2 or 3 coordinates");
+  const Kokkos::View<const double**, Kokkos::LayoutRight, Kokkos::HostSpace,
+                     Kokkos::MemoryTraits<Kokkos::Unmanaged>>
+      given(coordinates.data(), coordinates.size() / d, d);
+  const auto nodes = allocate<MultiVector<double, Space>>(own.space, "prekond::host_solver::coordinates",
+                                                          given.extent(0), dimensions);
+  const auto on_host = Kokkos::create_mirror_view(nodes);
+  Kokkos::deep_copy(on_host, given);
+  Kokkos::deep_copy(own.space, nodes, on_host);
+  own.modes = rigid_body_modes<double, Space>(own.space, nodes);
+  own.space.fence("prekond::host_solver::coordinates");
+  own.unknowns_per_node = dimensions;
+}
+
 void HostSolver::set_matrix(const CsrArrays& a) {
   State& own = *m_state;
   const std::vector<std::size_t> ptrs = checked_ptrs(a);
+  if (own.unknowns_per_node > 0 && own.modes.extent(0) != ptrs.size() - 1)
+    throw InputError("set_coordinates was given nodes with " + std::to_string(own.modes.extent(0)) +
+                     " displacements, and the matrix has " + std::to_string(ptrs.size() - 1) + " rows");
   own.has_matrix = own.was_solved = false;
   own.order = order_of(ptrs, a.col_idxs);
   own.notes.clear();
@@ -120,7 +155,7 @@ void HostSolver::set_matrix(const CsrArrays& a) {
   own.matrix.col_idxs = to_device<int>(own.space, "prekond::host_solver::col_idxs",
                                        own.order.empty() ? a.col_idxs : std::span<const int>(sorted));
   own.use(a.values);
-  own.solver.set_matrix(own.space, own.matrix);
+  own.solver.set_matrix(own.space, own.source());
   own.has_matrix = true;
 }
 
@@ -132,7 +167,7 @@ void HostSolver::set_values(std::span<const double> values) {
                      " values, and the matrix has " + std::to_string(own.matrix.col_idxs.extent(0)) +
                      " entries");
   own.use(values);
-  own.solver.set_values(own.space, own.matrix);
+  own.solver.set_values(own.space, own.source());
 }
 
 SolveResult HostSolver::solve(std::span<const double> b, std::span<double> x) {
