@@ -7,7 +7,7 @@
     auto_table.py render --in FILE.json --out FILE.md
     auto_table.py kinds [--check]
 
-`kinds` writes the table of kinds of matrices in docs/choosing.md from the committed one of a host; with --check it only compares them.
+`kinds` writes the tables of kinds of matrices in docs/choosing.md from the committed ones of a host and a GPU; with --check it only compares them.
 
 A method has a process of its own; a time is that of a setup and a solve, the median of --repeat. FILE.json is added to: a matrix that it has is not
 run again. A file A.mtx.gz has its right-hand side in A_b.mtx where that is there; others a random one.
@@ -29,11 +29,19 @@ PROJECT = Path(__file__).resolve().parent.parent
 KINDS = {
     "Poisson's equation": ["poisson2d:700", "poisson3d:80"], "anisotropy": ["anisotropic2d:700"], "jumps": ["poisson_jump"],
     "elasticity": ["elasticity3d:40", "elasticity_p1"], "elasticity, quadratic elements; jumps": ["elasticity_p2", "elasticity_jump"],
-    "shell": ["s3rmt3m1"], "time step": ["heat_steps_0"], "convection": ["convection_diffusion3d:60", "convection_dg"],
+    "nearly incompressible": ["elasticity_p2_nu049"], "network with long rows": ["circuit:150"], "singular, Neumann": ["neumann"],
+    "curl-curl": ["maxwell"], "shell": ["s3rmt3m1"], "time step": ["heat_steps_0"], "convection": ["convection_diffusion3d:60", "convection_dg"],
     "saddle point": ["stokes", "oseen"], "saddle point, mixed elements": ["darcy"], "indefinite": ["bcsstm27", "bratu3d"],
     "Helmholtz, complex symmetric": ["helmholtz"], "semiconductor; power flow": ["device", "power_flow"],
     "circuit; economics": ["memplus", "orani678"]}
-KINDS_HEAD = "| kind | matrix | rows | fastest | s |"
+GPU_KINDS = {
+    "Poisson's equation": ["poisson2d:1000", "poisson3d:160"], "smaller ones": ["poisson2d:300", "poisson3d:100"], "anisotropy": ["anisotropic2d:1000"],
+    "jumps; network with long rows": ["poisson_jump", "circuit:300"], "elasticity": ["elasticity3d:40", "elasticity3d:60"],
+    "elasticity, unstructured": ["elasticity_p1", "simp"], "singular, Neumann": ["neumann"],
+    "curl-curl": ["maxwell"], "shell": ["s3rmt3m1"], "time step": ["heat_steps_0"], "convection": ["convection_diffusion3d:100", "convection_dg"], "semiconductor": ["device"], "saddle point": ["stokes"],
+    "saddle point, mixed elements": ["darcy"], "circuit": ["memplus"]}
+# The tables of docs/choosing.md: first line, kinds, figures.
+KINDS_TABLES = [("| kind | matrix | rows | fastest | s |", KINDS, "cpu"), ("| kind | matrix | rows | fastest on an H200 | s |", GPU_KINDS, "h200")]
 
 
 def solve(arguments, matrix, options):
@@ -144,21 +152,20 @@ def once(texts):
 
 
 def kinds(arguments):
-    """\returns whether the page had the table of the committed results already"""
-    committed = (PROJECT / "perf_tests/results/cpu/auto.md").read_text(encoding="utf-8")
-    rows = {cells[0]: cells for cells in (line.strip("| ").split(" | ") for line in committed.splitlines() if line.startswith("| "))}
-    found = [[kind, once(matrices), once(rows[name][1] for name in matrices), once(in_words(rows[name][5]) for name in matrices),
-              "; ".join(rows[name][6] for name in matrices)] for kind, matrices in KINDS.items()]
-    table = [KINDS_HEAD, "|---|---|---:|---|---:|", *("| " + " | ".join(row) + " |" for row in found)]
+    """\returns whether the page had the tables of the committed results already"""
     page = PROJECT / "docs/choosing.md"
     text = page.read_text(encoding="utf-8").splitlines()
-    begin = text.index(KINDS_HEAD)
-    end = text.index("", begin)
-    if text[begin:end] == table:
-        return True
+    before = list(text)
+    for head, of_kinds, machine in KINDS_TABLES:
+        committed = (PROJECT / f"perf_tests/results/{machine}/auto.md").read_text(encoding="utf-8")
+        rows = {cells[0]: cells for cells in (line.strip("| ").split(" | ") for line in committed.splitlines() if line.startswith("| "))}
+        found = [[kind, once(matrices), once(rows[name][1] for name in matrices), once(in_words(rows[name][5]) for name in matrices),
+                  "; ".join(rows[name][6] for name in matrices)] for kind, matrices in of_kinds.items()]
+        begin = text.index(head)
+        text[begin:text.index("", begin)] = [head, "|---|---|---:|---|---:|", *("| " + " | ".join(row) + " |" for row in found)]
     if not arguments.check:
-        page.write_text("\n".join(text[:begin] + table + text[end:]) + "\n", encoding="utf-8")
-    return not arguments.check
+        page.write_text("\n".join(text) + "\n", encoding="utf-8")
+    return text == before or not arguments.check
 
 
 def main():

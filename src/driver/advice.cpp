@@ -295,23 +295,27 @@ Json tries_for(const Settings& settings, const MatrixStatistics& facts, bool is_
   return Json::array({solve, compare});
 }
 
+bool may_be_worse(const SolveResult& result) {
+  return !result.converged || result.iterations > few_iterations;
+}
+
 template <class Scalar>
 Json better_than(const Context& context, const Problem<Scalar>& problem, const Outcome<Scalar>& outcome,
-                 bool is_automatic) {
+                 bool is_automatic, const MatrixStatistics& facts) {
   const SolveResult& result = outcome.solve;
   const Settings& settings = context.settings;
   const StoppingOptions& stopping = settings.stopping;
   if (result.reason == StopReason::stagnation && !result.looks_singular && !problem.is_singular &&
       result.true_relative_residual > stopping.rtol && result.true_relative_residual <= not_by_rounding)
     return Json::array({with_reached_tolerance(settings, result)});
-  if (result.converged ? is_automatic || result.iterations <= few_iterations
+  if (result.converged ? is_automatic || !may_be_worse(result)
                        : problem.is_singular || !depends_on_method(result))
     return Json::array();
   const double factor = still_to_come(outcome, std::max(stopping.rtol * problem.norm_b, stopping.atol));
   const bool ends = std::isfinite(factor);
-  const MatrixStatistics facts = statistics<Scalar, Space>(context.space, problem.rows, false);
-  const auto list =
-      candidates_for(facts, !is_host_space<Space>, is_complex<Scalar>, settings.has_near_null_space());
+  Settings unnamed = settings;
+  unnamed.solver = unnamed.precond = automatic;
+  const auto list = candidates_of(unnamed, facts, is_complex<Scalar>, context.processes.size());
   const auto iterations = static_cast<double>(result.iterations);
   const double work = iterations * work_of_iteration_of(outcome.method, facts, list);
   if (!is_automatic && !is_last_resort(settings)) {
@@ -325,7 +329,7 @@ Json better_than(const Context& context, const Problem<Scalar>& problem, const O
     std::optional<Candidate> best = best_of(list);
     // A solve by a method for general matrices has not shown that A is definite.
     if (best && best->needs_spd && !needs_spd<Scalar>(outcome.method.solver_name) &&
-        !looks_definite<Scalar>(context, problem, result.iterations)) {
+        !(context.processes.is_serial() && looks_definite<Scalar>(context, problem, result.iterations))) {
       std::vector<Candidate> general = list;
       leave_definite(general, "");
       best = best_of(general);
@@ -366,8 +370,9 @@ void print_tries(const Json& report) {
   }
 }
 
-#define PREKOND_DRIVER_BETTER_THAN(Scalar) \
-  template Json better_than<Scalar>(const Context&, const Problem<Scalar>&, const Outcome<Scalar>&, bool);
+#define PREKOND_DRIVER_BETTER_THAN(Scalar)                                                                \
+  template Json better_than<Scalar>(const Context&, const Problem<Scalar>&, const Outcome<Scalar>&, bool, \
+                                    const MatrixStatistics&);
 PREKOND_DRIVER_BETTER_THAN(double)
 PREKOND_DRIVER_BETTER_THAN(Complex)
 

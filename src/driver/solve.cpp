@@ -42,6 +42,8 @@ void solve(const Context& context, const std::vector<Method<Scalar>>& methods, M
   Vector<Scalar, Space> solution;
   if (has_solution) solution = problem.whole_solution(context, outcome.x);
   if (profile) outcome.report["profile"] = profile->json();
+  std::optional<MatrixStatistics> facts;
+  if (outcome.signal == 0 && may_be_worse(outcome.solve)) facts = statistics_of_all<Scalar>(context, problem);
   context.processes.on_root([&] {
     files.write("history", settings.history, [&](const std::string& path) {
       write_text(path, history_text(outcome.history, problem.norm_b));
@@ -50,10 +52,12 @@ void solve(const Context& context, const std::vector<Method<Scalar>>& methods, M
       const auto x = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), solution);
       write_vector_market(path, x, "prekond solve " + problem.name);
     });
-    const bool may_advise = context.processes.is_serial() && outcome.signal == 0;
-    outcome.report["try"] = may_advise
-                                ? better_than<Scalar>(context, problem, outcome, methods.front().is_automatic)
-                                : Json::array();
+    Json& tries = outcome.report["try"] = Json::array();
+    if (facts) tries = better_than<Scalar>(context, problem, outcome, methods.front().is_automatic, *facts);
+    if (!context.processes.is_serial())
+      for (Json& entry : tries)
+        entry["command"] = text_of("mpirun -np ", context.processes.size(), " ",
+                                   entry.at("command").template get<std::string>());
     context.progress.end();
     files.write_report(outcome.report);
     if (!settings.quiet) print_summary(outcome.report, method, settings.verbose);

@@ -250,6 +250,15 @@ TEST_F(MpiDriverTest, ScaledTheIterationsAreThoseOfOneRank) {
   EXPECT_GT(iterations(4, local + "0"), iterations(4, local + "-1"));
 }
 
+TEST_F(MpiDriverTest, AFailureNamesABetterCommand) {
+  const Json report =
+      report_of(2, "solve --generate tridiagonal:1500 --max-iters 300 --solver cg --precond jacobi", 4);
+  ASSERT_EQ(report["try"].size(), 1u);
+  const std::string command = report["try"][0]["command"], begin = "mpirun -np 2 prekond ";
+  ASSERT_TRUE(command.starts_with(begin + "solve --generate tridiagonal:1500 --max-iters 300 ")) << command;
+  EXPECT_EQ(run(2, command.substr(begin.size())).codes, std::vector<int>(2, 0)) << command;
+}
+
 TEST_F(MpiDriverTest, MultigridTakesTheIterationsOfOneRank) {
   const std::string problem = "solve --generate elasticity3d:6 --coordinates grid --solver cg --precond amg ";
   const int one = report_of(1, problem)["solver"]["iterations"];
