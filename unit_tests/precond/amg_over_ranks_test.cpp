@@ -282,8 +282,9 @@ TYPED_TEST(AmgOverRanksTest, UnsmoothedAggregationIsThatOfOneRank) {
 TYPED_TEST(AmgOverRanksTest, TakesAnySmoother) {
   const HostMatrix<double> whole = problem("poisson3d:8");
   const Parts parts = partitions(whole.num_rows)[2];
-  for (const char* smoother : {"jacobi", "fsai", "chebyshev", "neumann"}) {
-    const OptionMap more = {{"smoother", std::string(smoother)}};
+  for (const char* smoother : {"jacobi", "fsai", "chebyshev", "neumann", "isai"}) {
+    OptionMap more = {{"smoother", std::string(smoother)}, {"max_interpolation", std::int64_t(2)}};
+    if (std::string(smoother) == "isai") more["smoother.kind"] = std::string("spd");
     EXPECT_EQ(cg_iterations<TypeParam>({"amg", options(more)}, whole, parts),
               iterations_of_one_rank<TypeParam>(more, whole))
         << smoother;
@@ -322,13 +323,19 @@ TYPED_TEST(AmgOverRanksTest, OtherPatternsAndFailuresAreAgreedOn) {
     m->numeric(space, a);
     m->numeric(space, b);
     EXPECT_FALSE(m->report().pattern_kept);
-    // A smoother that one rank cannot make.
+    // What no rank can make.
     const auto refused = across<TypeParam>({"amg", options({{"unknowns_per_node", std::int64_t(3)}})});
     EXPECT_THAT(message_of<InputError>([&] { refused->numeric(space, a); }),
                 HasSubstr("400 rows are not nodes of 3 unknowns"));
     const auto near = across<TypeParam>({"amg", options()});
     near->set_near_null_space({MultiVector<double, TypeParam>("near", a.num_rows(), 40), 1});
     EXPECT_THAT(message_of<InputError>([&] { near->numeric(space, a); }), HasSubstr("has 40 vectors"));
+    // What one rank cannot make, the last one: the others do not wait for it.
+    const auto alone = across<TypeParam>({"amg", options()});
+    const std::int64_t more = rank.rank == 2 ? 1 : 0;
+    alone->set_near_null_space({MultiVector<double, TypeParam>("near", a.num_rows() + more, 1), 1});
+    EXPECT_THAT(message_of<InputError>([&] { alone->numeric(space, a); }),
+                HasSubstr("rank 2: amg: the near null space has 1 vectors of 301 entries"));
   });
 }
 
