@@ -51,7 +51,7 @@ def compare(arguments, path, options, preconds, seconds):
     """A report (with its error, where there is one) for each preconditioner; None after a timeout."""
     with tempfile.TemporaryDirectory() as folder:
         file = os.path.join(folder, "report.json")
-        command = [arguments.prekond, "compare", path, *options, "--precond", ",".join(preconds), "--quiet", "--max-iters",
+        command = [arguments.prekond, "compare", path, *options, "--precond", ",".join(preconds), "--quiet", "--patience", "0", "--max-iters",
                    arguments.max_iters, "--report", file]
         code, errors = call(command, seconds, arguments.threads)
         if code is None:

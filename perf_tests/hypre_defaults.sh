@@ -32,7 +32,7 @@ both() {
   local matrix=$1
   shift
   say "$(basename "$matrix")"
-  with_toolchain env OMP_NUM_THREADS=2 "$folder/src/driver/prekond" compare "$@" --rhs a_ones --quiet --repeat "$repeats" \
+  with_toolchain env OMP_NUM_THREADS=2 "$folder/src/driver/prekond" compare "$@" --rhs a_ones --quiet --patience 0 --repeat "$repeats" \
     --precond adaptive_fsai,adaptive_fsai:setup_scalar=double --report "$work/report.json" </dev/null || true
   with_toolchain env OMP_NUM_THREADS=1 mpirun --oversubscribe --bind-to none -np 2 \
     "$folder/perf_tests/peers/peer_hypre_fsai" "$matrix" 3 5 1e-3 "$repeats" </dev/null >"$work/hypre.json" ||

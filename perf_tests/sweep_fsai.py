@@ -73,7 +73,7 @@ def measure(arguments, source, names):
     with tempfile.TemporaryDirectory() as folder:
         file = os.path.join(folder, "report.json")
         command = [arguments.prekond, "compare", *source, "--rhs", "a_ones", "--precond", ",".join(names), "--repeat", arguments.repeat,
-                   "--quiet", "--report", file, "--max-iters", "20000"]
+                   "--quiet", "--patience", "0", "--report", file, "--max-iters", "20000"]
         environment = dict(os.environ, OMP_NUM_THREADS=arguments.threads)
         subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, check=False)
         with open(file, encoding="utf-8") as report:

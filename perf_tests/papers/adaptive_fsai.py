@@ -179,7 +179,7 @@ def compare(arguments, source, settings, repeat=None):
         matrix = ["--generate", source] if source in GENERATED else [source]
         command = [arguments.prekond, "compare", *matrix, "--rhs", "a_ones", "--x0", "precond", "--precond", ",".join(settings),
                    "--repeat", repeat or arguments.repeat, "--max-iters", "10000" if settings[0] == "jacobi" else "20000", "--quiet",
-                   "--report", file]
+                   "--patience", "0", "--report", file]
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False,
                               timeout=arguments.timeout)
         if not os.path.exists(file):

@@ -150,12 +150,11 @@ Json with_reached_tolerance(const Settings& settings, const SolveResult& result)
              reached));
 }
 
-/// Has auto tried a factorisation with all of its fill? In another order it would be no other one.
+/// Has auto tried a factorisation with all of the fill, after a matching? In another order it has as much.
 bool has_tried_complete(const Json& candidates) {
   return std::any_of(candidates.begin(), candidates.end(), [](const Json& candidate) {
-    const Json& options = candidate.at("options");
-    return candidate.at("tried") && std::max(options.value("p", std::int64_t(0)),
-                                             options.value("inner.p", std::int64_t(0))) >= complete_rows;
+    return candidate.at("tried") &&
+           candidate.at("options").value("inner.p", std::int64_t(0)) >= complete_rows;
   });
 }
 
@@ -279,6 +278,20 @@ double work_of_iteration_of(const MethodFacts& method, const MatrixStatistics& f
                            launch_of_product(facts.num_rows, facts.nnz, !is_host_space<Space>));
 }
 
+/// The methods of auto for a named one that stagnates far above the rounding errors of a product; else, and
+/// after auto, a tolerance that has been reached.
+template <class Scalar>
+Json after_stagnation(const Context& context, const SolveResult& result, bool is_automatic,
+                      const MatrixStatistics& facts) {
+  constexpr double of_rounding = 1e-12;
+  const Settings& settings = context.settings;
+  const std::vector<Candidate> list = by_expected_work(
+      candidates_for(facts, !is_host_space<Space>, is_complex<Scalar>, settings.has_near_null_space()));
+  if (is_automatic || list.empty() || result.true_relative_residual <= of_rounding)
+    return Json::array({with_reached_tolerance(settings, result)});
+  return Json::array({by_auto(settings, list)});
+}
+
 }  // namespace
 
 Json tries_for(const Settings& settings, const MatrixStatistics& facts, bool is_complex) {
@@ -307,7 +320,7 @@ Json better_than(const Context& context, const Problem<Scalar>& problem, const O
   const StoppingOptions& stopping = settings.stopping;
   if (result.reason == StopReason::stagnation && !result.looks_singular && !problem.is_singular &&
       result.true_relative_residual > stopping.rtol && result.true_relative_residual <= not_by_rounding)
-    return Json::array({with_reached_tolerance(settings, result)});
+    return after_stagnation<Scalar>(context, result, is_automatic, facts);
   if (result.converged ? is_automatic || !may_be_worse(result)
                        : problem.is_singular || !depends_on_method(result))
     return Json::array();
@@ -356,7 +369,7 @@ Json better_than(const Context& context, const Problem<Scalar>& problem, const O
   const bool is_plain = settings.match == "none" && settings.order == "none" && !settings.scale;
   if (!was_auto && tries.empty()) tries.push_back(again);
   if (was_auto && is_plain && !is_complex<Scalar> && facts.num_rows <= last_resort_rows &&
-      !has_tried_complete(outcome.report.at("candidates")))
+      !(context.processes.is_serial() && has_tried_complete(outcome.report.at("candidates"))))
     tries.push_back(by_last_resort(settings));
   return tries;
 }

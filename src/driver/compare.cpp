@@ -89,11 +89,16 @@ class Table {
   void see(const SolveResult& result) {
     m_is_indefinite |= result.reason == StopReason::breakdown_not_spd;
     m_is_solved |= result.converged;
+    m_others_may |= !result.converged && result.reason != StopReason::max_iters;
+    m_blaming += result.reason == StopReason::stagnation || result.reason == StopReason::breakdown_singular;
   }
   /// Did a method end because A is not positive definite?
   bool is_indefinite() const { return m_is_indefinite; }
   /// Has a row converged?
   bool is_solved() const { return m_is_solved; }
+  /// May other methods do what these did not? As for AutoSolver, not where the iterations were too few for
+  /// all, or two rows ended for reasons of the system.
+  bool others_may_solve() const { return !m_is_solved && m_others_may && m_blaming < 2; }
   void expect(std::size_t num_more) { m_num_rows += num_more; }
 
   void add(const MethodFacts& method, const Failure& error) {
@@ -153,7 +158,8 @@ class Table {
   std::vector<Row> m_rows;
   ExitCode m_worst = done;
   int m_failed = 0;
-  bool m_is_indefinite = false, m_is_solved = false;
+  bool m_is_indefinite = false, m_is_solved = false, m_others_may = false;
+  int m_blaming = 0;
   std::string m_failures;
 };
 
@@ -254,7 +260,8 @@ void compare(const Context& context, const std::vector<Method<Scalar>>& named, M
       std::all_of(listed.begin(), listed.end(), is_spd)) {
     add_rows(Part::for_general);
   }
-  if (!listed.empty() && !table.is_solved() && Interrupts::requested() == 0) add_rows(Part::last_resorts);
+  if (!listed.empty() && table.others_may_solve() && Interrupts::requested() == 0)
+    add_rows(Part::last_resorts);
   table.sort();
   context.processes.on_root([&] {
     context.progress.end();

@@ -60,7 +60,6 @@ class Run {
 
   Outcome<Scalar> operator()() {
     for (std::int64_t k = 0; k < m_context.settings.repeat && !is_ended(); ++k) {
-      m_clock.reset();
       if (m_asked.is_automatic) {
         solve_automatically();
         continue;
@@ -258,8 +257,8 @@ class Run {
 
   Monitor monitor() {
     return [this](std::int64_t iteration, double norm_r) {
-      // The processes of several would have to agree on the time.
-      m_is_late |= m_context.processes.is_serial() && m_clock.seconds() > m_most_seconds;
+      // The time counts in the first repetition; several processes would have to agree on it.
+      m_is_late |= m_solves.empty() && m_context.processes.is_serial() && m_clock.seconds() > m_most_seconds;
       if (m_is_late || Interrupts::requested() != 0)
         m_stopping.max_iters = std::min(m_stopping.max_iters, iteration);
       m_context.progress.iteration(iteration, m_problem.norm_b > 0 ? norm_r / m_problem.norm_b : norm_r);
@@ -338,7 +337,7 @@ class Run {
   StoppingOptions m_stopping;  ///< no more iterations after a signal, or when the time is over
   const double m_most_seconds;
   bool m_is_late = false;
-  Kokkos::Timer m_clock;  ///< of a repetition
+  const Kokkos::Timer m_clock;  ///< since the beginning
   std::unique_ptr<Preconditioner<Scalar, Space>> m_preconditioner;
   Outcome<Scalar> m_outcome;
   std::vector<double> m_symbolic, m_numeric, m_setups, m_solves;

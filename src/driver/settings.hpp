@@ -92,8 +92,10 @@ struct Settings {
           "number of times to set up and solve; more make the reported medians steadier");
     visit(
         "patience", patience, 0.0, 1e9,
-        "times the least total of the rows before it, and a second, after which a row's solve ends; raise it "
-        "to see how slow a method is; 0: no end but --max-iters. Not under mpirun");
+        "multiple of the least total of the rows before it that have converged, and a second, after which a "
+        "row's solve ends; raise it to see how slow a method is; 0: only --max-iters ends it. It has no "
+        "effect "
+        "under mpirun");
     visit(
         "devices", devices, std::int64_t(1), std::int64_t(1000),
         "number of devices of this host that share the setup of fsai, adaptive_fsai, nonsymmetric_fsai, spai "

@@ -216,12 +216,11 @@ std::string without_recurrence_text(const MethodFacts& method, const Matrix& mat
 /// The end of an automatic method that has tried several ones: the last one is not to blame.
 std::string failure_text_of_auto(const MethodFacts& method, const SolveResult& result, std::int64_t num_tried,
                                  bool has_better) {
-  return text_of("auto ended after ", result.iterations, " iterations with ", num_tried,
-                 " methods, the last ", method.precond_name, " with ", method.solver_name, " (",
-                 to_string(result.reason), format(", relative residual %.2e)", result.true_relative_residual),
-                 has_better
-                     ? ""
-                     : ": none of its list solves the system; a direct solver with pivots from all rows may");
+  return text_of(
+      "auto ended after ", result.iterations, " iterations with ", num_tried, " methods, the last ",
+      method.precond_name, " with ", method.solver_name, " (", to_string(result.reason),
+      format(", relative residual %.2e)", result.true_relative_residual),
+      has_better ? "" : ": none of them solves the system; a direct solver with pivots from all rows may");
 }
 
 /// Does the end of a solve depend on nothing but the system and the settings?
@@ -247,8 +246,7 @@ std::string failure_text(const MethodFacts& method, const Settings& settings, co
           ")",
           has_better ? ""
           : settings.precond == automatic
-              ? ": raise --max-iters, or take a direct solver; -v tells how far each method of auto's list "
-                "came"
+              ? ": raise --max-iters, or take a direct solver"
               : ": raise --max-iters, or choose a stronger preconditioner ('prekond list preconditioners')",
           singular);
     case StopReason::breakdown_not_spd:

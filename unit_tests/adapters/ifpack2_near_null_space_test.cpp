@@ -102,7 +102,9 @@ TEST(Ifpack2NearNullSpace, DistributedLevelsTakeTheIterationsOfOneRank) {
   whole = own;
   whole.set("rank_overlap", -1);
   const auto of_one_rank = problem.iterations(whole);
-  EXPECT_LE(of_one_rank, problem.iterations(own));
+  if (num_ranks() > 1) {
+    EXPECT_LT(of_one_rank, problem.iterations(own));
+  }
   whole.set("gather_rows", 40);
   EXPECT_EQ(problem.iterations(whole), of_one_rank);
 }

@@ -106,7 +106,9 @@ TEST(PetscNearNullSpace, DistributedLevelsTakeTheIterationsOfOneRank) {
   attach_modes(a.get(), parts);
   const PetscInt of_one_rank = iterations(a.get(), "-1");
   EXPECT_EQ(iterations(a.get(), "-1", "0", "40"), of_one_rank);
-  EXPECT_LE(of_one_rank, iterations(a.get(), "0"));
+  if (num_ranks() > 1) {
+    EXPECT_LT(of_one_rank, iterations(a.get(), "0"));
+  }
 }
 
 TEST(PetscNearNullSpace, ConstantsAreAVectorToo) {

@@ -204,8 +204,8 @@ TEST_F(AdviceTest, AStagnationEndsWithAToleranceThatIsReached) {
     const Result result = paste("prekond solve --generate poisson2d:50 --rtol 1e-17" + method);
     EXPECT_EQ(result.code, 5);
     const std::string command = command_in(result.err);
-    EXPECT_THAT(command, ::testing::MatchesRegex("prekond solve --generate poisson2d:50 --rtol [1-9]e-1[56]" +
-                                                 method));
+    EXPECT_THAT(command, ::testing::MatchesRegex(
+                             "prekond solve --generate poisson2d:50 --rtol [1-9](.[0-9])?e-1[4-6]" + method));
     EXPECT_EQ(paste(command).code, 0) << command;
   }
 }

@@ -190,6 +190,14 @@ TEST_F(AutoTest, AComplexMatrixThatIsNotDefiniteIsSolvedByAnotherSolver) {
   EXPECT_NE(report["solver"]["name"], "cg");
 }
 
+// After CG the preconditioner that is named has the solvers for general matrices.
+TEST_F(AutoTest, ANamedPreconditionerOfAnIndefiniteMatrixHasAnotherSolver) {
+  write_indefinite("shifted.mtx");
+  const Json report = report_of({"solve", "shifted.mtx", "--precond", "jacobi"});
+  EXPECT_EQ(report["preconditioner"]["name"], "jacobi");
+  EXPECT_NE(report["solver"]["name"], "cg");
+}
+
 TEST_F(AutoTest, AFailureIsThatOfTheLastCandidate) {
   const auto result = run(
       {"solve", "--generate", "poisson2d:60", "--precond", "auto", "--solver", "auto", "--max-iters", "2"});

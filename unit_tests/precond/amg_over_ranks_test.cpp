@@ -323,14 +323,14 @@ TYPED_TEST(AmgOverRanksTest, OtherPatternsAndFailuresAreAgreedOn) {
     m->numeric(space, a);
     m->numeric(space, b);
     EXPECT_FALSE(m->report().pattern_kept);
-    // What no rank can make.
+    // All ranks fail.
     const auto refused = across<TypeParam>({"amg", options({{"unknowns_per_node", std::int64_t(3)}})});
     EXPECT_THAT(message_of<InputError>([&] { refused->numeric(space, a); }),
                 HasSubstr("400 rows are not nodes of 3 unknowns"));
     const auto near = across<TypeParam>({"amg", options()});
     near->set_near_null_space({MultiVector<double, TypeParam>("near", a.num_rows(), 40), 1});
     EXPECT_THAT(message_of<InputError>([&] { near->numeric(space, a); }), HasSubstr("has 40 vectors"));
-    // What one rank cannot make, the last one: the others do not wait for it.
+    // One rank fails, and the others do not wait for it.
     const auto alone = across<TypeParam>({"amg", options()});
     const std::int64_t more = rank.rank == 2 ? 1 : 0;
     alone->set_near_null_space({MultiVector<double, TypeParam>("near", a.num_rows() + more, 1), 1});

@@ -203,6 +203,22 @@ Candidate found_in(const std::vector<Candidate>& candidates, const std::string& 
   return {};
 }
 
+TEST(Candidates, IdrIsForComplexMatrices) {
+  const MatrixStatistics facts = facts_of_rows();
+  const auto steps = [&](const std::vector<Candidate>& candidates, const std::string& solver) {
+    for (const Candidate& candidate : candidates)
+      if (candidate.preconditioner.name == "jacobi" && candidate.solver.name == solver)
+        return candidate.of_jacobis;
+    return 0.0;
+  };
+  EXPECT_EQ(steps(candidates_for(facts, false, false), "idr"), 0);
+  const auto list = candidates_for(facts, false, true);
+  EXPECT_EQ(steps(list, "idr"), 2 * steps(list, "bicgstab"));
+  const auto named = with_named(list, {"jacobi", {}}, {"auto", {}});
+  EXPECT_EQ(steps(named, "idr"), 2 * steps(named, "bicgstab"));
+  EXPECT_GT(steps(named, "idr"), 0);
+}
+
 TEST(Candidates, ZerosOnTheDiagonalAskForAMatchingButThoseOfASaddlePoint) {
   MatrixStatistics facts = facts_of_rows();
   const double usual = found_in(candidates_for(facts, false, false), "ilu0").of_jacobis;

@@ -183,6 +183,7 @@ TEST(HostSolver, CoordinatesGiveMultigridTheRigidBodyModes) {
   LinearSolverOptions options;
   options.preconditioner = {"amg", {{"coarse_size", std::int64_t(20)}}};
   options.solver = {"cg", {}};
+  options.reuse = SetupReuse::values;
   HostSolver solver(options);
   const auto iterations = [&] {
     solver.set_matrix(a);
@@ -197,7 +198,9 @@ TEST(HostSolver, CoordinatesGiveMultigridTheRigidBodyModes) {
   EXPECT_LT(4 * with, 3 * without);
   solver.set_values(values);
   std::vector<double> x(n, 0.0);
+  const auto setups = solver.setups();
   EXPECT_EQ(solver.solve(ramp(n), x).iterations, with) << "new values keep the modes";
+  EXPECT_EQ(solver.setups(), setups + 1);
   solver.set_coordinates({}, 0);
   EXPECT_EQ(iterations(), without);
   EXPECT_THAT(error_of([&] { solver.set_coordinates(coordinates, 5); }), HasSubstr("2 or 3 coordinates"));

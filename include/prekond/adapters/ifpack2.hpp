@@ -320,7 +320,10 @@ class Preconditioner
       DistributedOptions over_ranks = m_adapter_options;
       over_ranks.rank_overlap = -1;
       if (across_type(*m_configurator, over_ranks).is_over_ranks())
-        m_note_of_ranks = "each rank has one of its own rows; rank_overlap = -1 makes one over all ranks";
+        m_note_of_ranks =
+            "each rank has a preconditioner of its own rows; with rank_overlap = -1 they have one together, "
+            "as far "
+            "as its options allow";
       return false;
     }
     const Kokkos::Timer timer;

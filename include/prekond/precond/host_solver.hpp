@@ -51,9 +51,9 @@ class HostSolver {
   HostSolver(const HostSolver&) = delete;
   HostSolver& operator=(const HostSolver&) = delete;
 
-  /// For elasticity, before `set_matrix`: the coordinates of the nodes, node after node, whose displacements
-  /// are as many rows each. Multigrid then has the rigid body modes as near null space; other methods do
-  /// without. An empty span: none, as at first.
+  /// For elasticity, and the matrices that are set afterwards: the coordinates of the nodes, node after node,
+  /// whose displacements are as many rows each. Multigrid then has the rigid body modes as near null space;
+  /// other methods do without. An empty span: none, as at first.
   ///
   /// Shapes: coordinates nodes * dimensions, dimensions 2 or 3; A nodes * dimensions rows.
   /// \throws InputError for another shape

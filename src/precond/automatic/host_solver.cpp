@@ -84,6 +84,12 @@ std::vector<T> in_order(const std::vector<std::size_t>& order, std::span<const T
 
 }  // namespace
 
+/// The rigid body modes of coordinates; without unknowns there are none.
+struct RigidBodies {
+  MultiVector<double, Space> modes;
+  int unknowns_per_node = 0;
+};
+
 struct HostSolver::State {
   explicit State(const LinearSolverOptions& options) : solver(options) {}
 
@@ -96,16 +102,16 @@ struct HostSolver::State {
 
   MatrixSource<double, Space> source() const {
     MatrixSource<double, Space> a(matrix);
-    if (unknowns_per_node == 0) return a;
-    a.set_unknowns_per_node(unknowns_per_node);
-    a.set_near_null_space(modes);
+    if (near.unknowns_per_node == 0) return a;
+    a.set_unknowns_per_node(near.unknowns_per_node);
+    a.set_near_null_space(near.modes);
     return a;
   }
 
   Space space;
   LinearSolver<double, Space> solver;
-  MultiVector<double, Space> modes;  ///< of rigid bodies
-  int unknowns_per_node = 0;         ///< 0: there are no coordinates
+  RigidBodies near;   ///< of the matrix
+  RigidBodies given;  ///< of the next one
   CsrMatrix<double, int, std::size_t, Space::memory_space> matrix;
   std::vector<std::size_t> order;  ///< of the entries, where rows had to be sorted
   std::vector<std::string> notes;
@@ -120,8 +126,10 @@ HostSolver::~HostSolver() = default;
 
 void HostSolver::set_coordinates(std::span<const double> coordinates, int dimensions) {
   State& own = *m_state;
-  own.unknowns_per_node = 0;
-  if (coordinates.empty()) return;
+  if (coordinates.empty()) {
+    own.given = {};
+    return;
+  }
   const auto d = static_cast<std::size_t>(dimensions);
   if ((dimensions != 2 && dimensions != 3) || coordinates.size() % d != 0)
     throw InputError("set_coordinates was given " + std::to_string(coordinates.size()) + " numbers in " +
@@ -134,18 +142,18 @@ void HostSolver::set_coordinates(std::span<const double> coordinates, int dimens
   const auto on_host = Kokkos::create_mirror_view(nodes);
   Kokkos::deep_copy(on_host, given);
   Kokkos::deep_copy(own.space, nodes, on_host);
-  own.modes = rigid_body_modes<double, Space>(own.space, nodes);
+  own.given = {rigid_body_modes<double, Space>(own.space, nodes), dimensions};
   own.space.fence("prekond::host_solver::coordinates");
-  own.unknowns_per_node = dimensions;
 }
 
 void HostSolver::set_matrix(const CsrArrays& a) {
   State& own = *m_state;
   const std::vector<std::size_t> ptrs = checked_ptrs(a);
-  if (own.unknowns_per_node > 0 && own.modes.extent(0) != ptrs.size() - 1)
-    throw InputError("set_coordinates was given nodes with " + std::to_string(own.modes.extent(0)) +
+  if (own.given.unknowns_per_node > 0 && own.given.modes.extent(0) != ptrs.size() - 1)
+    throw InputError("set_coordinates was given nodes with " + std::to_string(own.given.modes.extent(0)) +
                      " displacements, and the matrix has " + std::to_string(ptrs.size() - 1) + " rows");
   own.has_matrix = own.was_solved = false;
+  own.near = own.given;
   own.order = order_of(ptrs, a.col_idxs);
   own.notes.clear();
   if (!own.order.empty()) own.notes.emplace_back("columns did not ascend in each row: the rows were sorted");
