@@ -103,6 +103,7 @@ class Table {
 
   void add(const MethodFacts& method, const Failure& error) {
     add_failure(method.label, error.code(), error.what());
+    m_others_may = true;
     m_rows.push_back({.label = method.label,
                       .solver = method.solver_name,
                       .reason = std::string("error: ") + error.what()});

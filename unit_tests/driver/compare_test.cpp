@@ -70,6 +70,12 @@ TEST_F(CompareTest, WhereNoMethodOfTheListSolvesTheLastResortsFollow) {
     EXPECT_EQ(options.value("p", options.value("inner.p", 0)), 1000) << row["preconditioner"];
   }
   EXPECT_EQ(solved, 2);
+  // They would not do what no method can do, nor where the iterations were too few for all.
+  const auto expect_none = [&](const std::vector<std::string>& arguments, int code) {
+    for (const Json& row : report_of(arguments, code)) EXPECT_EQ(row["solver"]["name"], "cg") << row;
+  };
+  expect_none({"compare", "--generate", "poisson2d:20", "--rtol", "1e-17"}, 5);
+  expect_none({"compare", "--generate", "poisson2d:60", "--max-iters", "3"}, 4);
   // A row that fails counts where its method was named.
   EXPECT_EQ(run({"compare", "random.mtx", "--precond", "ilu0,ilut:p=1000:tau=0", "--solver", "gmres",
                  "--max-iters", "300"})
