@@ -529,7 +529,8 @@ TEST_F(MpiDriverTest, ErrorsAreOneLineAndOneCode) {
   expect_error(run(3, "solve bad.mtx --max-iter 3"), 3, 2, {"--max-iters"});
   expect_error(run(2, "solve --generate poisson2d:9 -q --report nowhere/r.json"), 2, 3, {"nowhere"});
   expect_error(run(2, "solve --generate poisson2d:9 --kokkos-num-threads=0"), 2, 2, {"--kokkos-num-threads"});
-  expect_error(run(3, "solve --generate poisson2d:20 -q --max-iters 1"), 3, 4, {"--max-iters"});
+  expect_error(run(3, "solve --generate poisson2d:20 -q --max-iters 1"), 3, 4,
+               {"has not converged in 1 iteration", "; try: mpirun -np 3 prekond solve "});
   expect_error(run(2, "solve indefinite.mtx --solver cg --rhs random -q"), 2, 5, {"breakdown_not_spd"});
   expect_error(run(2, "info missing.mtx"), 2, 3, {"missing.mtx"});
 }
