@@ -280,16 +280,13 @@ double work_of_iteration_of(const MethodFacts& method, const MatrixStatistics& f
 
 /// The methods of auto for a named one that stagnates far above the rounding errors of a product; else, and
 /// after auto, a tolerance that has been reached.
-template <class Scalar>
-Json after_stagnation(const Context& context, const SolveResult& result, bool is_automatic,
-                      const MatrixStatistics& facts) {
+Json after_stagnation(const Settings& settings, const SolveResult& result, bool is_automatic,
+                      const std::vector<Candidate>& list) {
   constexpr double of_rounding = 1e-12;
-  const Settings& settings = context.settings;
-  const std::vector<Candidate> list = by_expected_work(
-      candidates_for(facts, !is_host_space<Space>, is_complex<Scalar>, settings.has_near_null_space()));
-  if (is_automatic || list.empty() || result.true_relative_residual <= of_rounding)
+  const std::vector<Candidate> candidates = by_expected_work(list);
+  if (is_automatic || candidates.empty() || result.true_relative_residual <= of_rounding)
     return Json::array({with_reached_tolerance(settings, result)});
-  return Json::array({by_auto(settings, list)});
+  return Json::array({by_auto(settings, candidates)});
 }
 
 }  // namespace
@@ -318,17 +315,17 @@ Json better_than(const Context& context, const Problem<Scalar>& problem, const O
   const SolveResult& result = outcome.solve;
   const Settings& settings = context.settings;
   const StoppingOptions& stopping = settings.stopping;
+  Settings unnamed = settings;
+  unnamed.solver = unnamed.precond = automatic;
+  const auto list = candidates_of(unnamed, facts, is_complex<Scalar>, context.processes.size());
   if (result.reason == StopReason::stagnation && !result.looks_singular && !problem.is_singular &&
       result.true_relative_residual > stopping.rtol && result.true_relative_residual <= not_by_rounding)
-    return after_stagnation<Scalar>(context, result, is_automatic, facts);
+    return after_stagnation(settings, result, is_automatic, list);
   if (result.converged ? is_automatic || !may_be_worse(result)
                        : problem.is_singular || !depends_on_method(result))
     return Json::array();
   const double factor = still_to_come(outcome, std::max(stopping.rtol * problem.norm_b, stopping.atol));
   const bool ends = std::isfinite(factor);
-  Settings unnamed = settings;
-  unnamed.solver = unnamed.precond = automatic;
-  const auto list = candidates_of(unnamed, facts, is_complex<Scalar>, context.processes.size());
   const auto iterations = static_cast<double>(result.iterations);
   const double work = iterations * work_of_iteration_of(outcome.method, facts, list);
   if (!is_automatic && !is_last_resort(settings)) {

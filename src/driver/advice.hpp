@@ -18,7 +18,7 @@ bool may_be_worse(const SolveResult& result);
 /// For the root. A command with all the settings of a solve that took long or failed: another method,
 /// where its expected work is at most half of what the solve took or would take; else, of one that failed,
 /// more iterations where its rate promises an end, or `auto`; after `auto` a factorisation with nearly all of
-/// its fill. None where nothing is left.
+/// its fill. After a stagnation `auto`, or a tolerance that has been reached. None where nothing is left.
 ///
 /// After a method of the list only those follow that are expected to take fewer iterations, so that advice
 /// that is followed comes to an end. `facts`: those of all processes.

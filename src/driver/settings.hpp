@@ -94,8 +94,7 @@ struct Settings {
         "patience", patience, 0.0, 1e9,
         "multiple of the least total of the rows before it that have converged, and a second, after which a "
         "row's solve ends; raise it to see how slow a method is; 0: only --max-iters ends it. It has no "
-        "effect "
-        "under mpirun");
+        "effect under mpirun");
     visit(
         "devices", devices, std::int64_t(1), std::int64_t(1000),
         "number of devices of this host that share the setup of fsai, adaptive_fsai, nonsymmetric_fsai, spai "

@@ -99,7 +99,7 @@ void print_candidates(const Json& candidates, bool verbose) {
   }
 }
 
-/// Why an automatic method took the one of a solve, in a few words; `-v` has the candidates.
+/// Why an automatic method took the one of a solve, in a few words.
 void print_choice(const Json& candidates) {
   const std::int64_t tried = num_tried(candidates);
   int listed = 0;

@@ -322,8 +322,7 @@ class Preconditioner
       if (across_type(*m_configurator, over_ranks).is_over_ranks())
         m_note_of_ranks =
             "each rank has a preconditioner of its own rows; with rank_overlap = -1 they have one together, "
-            "as far "
-            "as its options allow";
+            "as far as its options allow";
       return false;
     }
     const Kokkos::Timer timer;

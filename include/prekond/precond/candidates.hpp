@@ -72,8 +72,8 @@ std::vector<Candidate> by_expected_work(std::vector<Candidate> candidates,
                                         std::optional<double> jacobis = {});
 
 /// After a breakdown that shows A not to be positive definite: takes those out that need it and were not
-/// tried, and the others in, but for the preconditioner that failed where
-/// another one is left.
+/// tried, and the others in, but for the preconditioner that failed where another one
+/// is left.
 void leave_definite(std::vector<Candidate>& candidates, const std::string& failed);
 
 /// The preconditioner with its options and the solver, for a person.
