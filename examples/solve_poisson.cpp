@@ -1,20 +1,16 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Solves the Poisson equation on the unit square: a matrix in Views of one's own, the adaptive FSAI
-// preconditioner, conjugate gradients. The same source runs on CPUs and GPUs.
-#include <prekond/krylov/cg.hpp>
-#include <prekond/matrix/spmv.hpp>
-#include <prekond/matrix/validate.hpp>
-#include <prekond/precond/adaptive_fsai.hpp>
+// Solves the Poisson equation on the unit square: a matrix in Views of one's own, methods chosen by the
+// matrix. The same source runs on CPUs and GPUs.
+#include <prekond/precond/linear_solver.hpp>
 
 #include <cstdio>
 
 using Space = Kokkos::DefaultExecutionSpace;
 using Matrix = prekond::CsrMatrix<double, int, std::size_t, Space::memory_space>;
 
-// The 5-point Laplacian on size x size nodes. Any code that fills three Views in this form will do; columns
-// ascend.
+// The 5-point Laplacian on size x size nodes. Any code that fills three Views in this form will do.
 Matrix assemble(const Space& space, int size) {
   const int num_rows = size * size;
   const Matrix::view<std::size_t> row_ptrs("row_ptrs", num_rows + 1);
@@ -55,24 +51,16 @@ int main(int argc, char** argv) {
   const Space space;
 
   const Matrix a = assemble(space, 200);
-  prekond::validate<double, Space>(space, a);  // both throw prekond::InputError and name the first bad entry
-  prekond::check_spd_input<double, Space>(space, a);  // (worth their time where a matrix is new)
-
-  prekond::AdaptiveFsaiOptions options;
-  options.max_steps = 10;  // the default, 15, is for harder problems
-  prekond::AdaptiveFsai<double, Space> preconditioner(options);
-  preconditioner.symbolic(space, a);
-  preconditioner.numeric(space, a);  // once more after a change of values
-
   const prekond::Vector<double, Space> b("b", a.num_rows), x("x", a.num_rows);
   Kokkos::deep_copy(b, 1.0);  // the load; x = 0 is the first guess
-  prekond::StoppingOptions stopping;
-  stopping.rtol = 1e-8;
-  const auto result = prekond::Cg<double, Space>().solve(space, prekond::CsrOperator<double, Space>(a),
-                                                         &preconditioner, b, x, stopping);
+  prekond::LinearSolverOptions options;
+  options.stopping.rtol = 1e-8;
+  prekond::LinearSolver<double, Space> solver(options);  // or prekond::solve(space, a, b, x, options)
+  solver.set_matrix(space, a);  // an InputError names the first bad entry; set_values after a change
+  const auto result = solver.solve(space, b, x);
 
   std::printf("%s on %lld unknowns: %s after %lld iterations, ||b - A x|| / ||b|| = %.2e\n",
-              preconditioner.name().c_str(), static_cast<long long>(a.num_rows),
+              prekond::to_string(solver.chosen()).c_str(), static_cast<long long>(a.num_rows),
               prekond::to_string(result.reason).c_str(), static_cast<long long>(result.iterations),
               result.true_relative_residual);
   return result.converged ? 0 : 1;

@@ -18,14 +18,17 @@ from pathlib import Path
 
 from results_file import lines
 
-GENERATED = ["poisson3d:30", "elasticity3d:12", "anisotropic2d:150", "stretched3d:25", "irregular3d:20,unknowns=3,mean=40"]
+# With the options that follow a name.
+GENERATED = ["poisson3d:30", "poisson3d:30 -p cycle=k -s flexible=true", "elasticity3d:12", "elasticity3d:12 --coordinates grid",
+             "elasticity3d:12 --coordinates grid -p cycle=k -s flexible=true", "anisotropic2d:150", "anisotropic2d:150 -p cycle=k -s flexible=true",
+             "stretched3d:25", "irregular3d:20,unknowns=3,mean=40"]
 GATHER_ROWS = 500  # so that levels of these small matrices are distributed
 METHOD = ["--precond", "amg", "-p", f"gather_rows={GATHER_ROWS}", "coarse_size=100", "--solver", "cg", "--rhs", "random", "--rtol", "1e-8"]
 
 
 def arguments_of(matrix):
     if not matrix.endswith(".mtx.gz"):
-        return ["--generate", matrix]
+        return ["--generate", *matrix.split()]
     coordinates = Path(matrix.replace(".mtx.gz", "_x.mtx"))
     has_nodes = "elasticity" in matrix and coordinates.exists()
     return [matrix] + (["--coordinates", str(coordinates)] if has_nodes else [])
@@ -34,7 +37,7 @@ def arguments_of(matrix):
 def solve(prekond, ranks, matrix, partition):
     """Iterations of a solve, and the report."""
     with tempfile.NamedTemporaryFile(suffix=".json") as file:
-        run = subprocess.run(["mpirun", "--oversubscribe", "--bind-to", "none", "-np", str(ranks), prekond, "solve", *arguments_of(matrix), *METHOD,
+        run = subprocess.run(["mpirun", "--oversubscribe", "--bind-to", "none", "-np", str(ranks), prekond, "solve", *METHOD, *arguments_of(matrix),
                               *(["--partition", partition] if ranks > 1 else []), "--report", file.name],
                              capture_output=True, text=True, timeout=300, env={**os.environ, "OMP_NUM_THREADS": "1"})
         if run.returncode not in (0, 4):  # 4: it has not converged
@@ -53,7 +56,7 @@ def main():
     matrices = GENERATED + (sorted(str(file) for file in options.applications.glob("*.mtx.gz")) if options.applications else [])
     rows = []
     for matrix in matrices:
-        name = Path(matrix).name.removesuffix(".mtx.gz")
+        name = matrix.split("/")[-1].removesuffix(".mtx.gz").replace(" -s flexible=true", "")
         on_one, report = solve(options.prekond, 1, matrix, "rows")
         count = report["matrix"]["rows"]
         for label in ("rows", "metis", "random"):

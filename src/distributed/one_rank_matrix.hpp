@@ -33,12 +33,14 @@ template <class Scalar, class Space>
 class NoRowExchange : public RowExchange<Scalar, Space> {
  public:
   RemoteRows<Scalar, Space> fetch(const Space& space, const NumberedRows<Scalar, Space>&,
-                                  const NumberedRows<Scalar, Space>& = {}) const override {
+                                  const NumberedRows<Scalar, Space>& = {},
+                                  const RemoteRows<Scalar, Space>* = nullptr) const override {
     RemoteRows<Scalar, Space> none;
     none.row_ptrs = allocate_zero<Vector<std::size_t, Space>>(space, "prekond::one_rank_matrix::row_ptrs", 1);
     return none;
   }
-  GivenRows<Scalar, Space> give(const Space& space, const NumberedRows<Scalar, Space>& a) const override {
+  GivenRows<Scalar, Space> give(const Space& space, const NumberedRows<Scalar, Space>& a,
+                                const GivenRows<Scalar, Space>* = nullptr) const override {
     return {{}, fetch(space, a)};
   }
 };

@@ -70,6 +70,7 @@ struct CopyListedRow {
       const std::size_t length = to.row_ptrs(r + 1) - first;
       Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, length),
                            [&](std::size_t k) { to.col_idxs(first + k) = from.col_idxs(at + k); });
+      if (from.values.extent(0) == 0) return;
       Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, length * size),
                            [&](std::size_t k) { to.values(first * size + k) = from.values(at * size + k); });
     });

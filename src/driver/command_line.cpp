@@ -100,7 +100,8 @@ class Parser {
     const bool asks_for_help = !reversed.empty() && reversed.front() == "help";
     if (asks_for_help) reversed.erase(reversed.begin());
     if (!reversed.empty()) m_first = reversed.front();
-    if (asks_for_help && !reversed.empty() && m_app.get_subcommand_no_throw(m_first) == nullptr)
+    if (asks_for_help && !reversed.empty() &&
+        m_app.get_subcommands([this](CLI::App* one) { return one->check_name(m_first); }).empty())
       throw OptionError(explain_no_command() + "see 'prekond --help'");
     if (asks_for_help) reversed.emplace_back("--help");
     std::reverse(reversed.begin(), reversed.end());

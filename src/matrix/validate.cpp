@@ -107,13 +107,14 @@ struct CheckRowPtrs {
   }
 };
 
-/// Finds the first entry with a column out of range or not above the one before, or a value that is not
-/// finite.
+/// Finds the first entry with a column out of range or, but for `any_order`, not above the one before, or a
+/// value that is not finite.
 template <class Scalar, class Space>
 struct CheckEntries {
   using Rows = impl::RowTeams<Space>;
   CsrView<Scalar, Space> a;
   FirstPlace<Space> first;
+  bool any_order;
 
   KOKKOS_FUNCTION void operator()(const typename Rows::Member& team) const {
     Rows{a.num_rows}.for_each_row(team, [&](std::int64_t i) {
@@ -125,7 +126,8 @@ struct CheckEntries {
   }
   KOKKOS_FUNCTION bool is_bad(std::size_t begin, std::size_t k) const {
     const int col = a.col_idxs(k);
-    return col < 0 || col >= a.num_cols || (k > begin && a.col_idxs(k - 1) >= col) || !is_finite(a.values(k));
+    const bool descends = !any_order && k > begin && a.col_idxs(k - 1) >= col;
+    return col < 0 || col >= a.num_cols || descends || !is_finite(a.values(k));
   }
 };
 
@@ -173,7 +175,8 @@ void check_row_ptrs(const Space& space, const CsrView<Scalar, Space>& a) {
 }
 
 template <class Scalar>
-std::string describe(const HostRow<Scalar>& in, std::int64_t i, Place k, std::int64_t num_cols) {
+std::string describe(const HostRow<Scalar>& in, std::int64_t i, Place k, std::int64_t num_cols,
+                     bool any_order) {
   const std::size_t at = k - in.begin;
   const int j = in.cols[at], previous = at > 0 ? in.cols[at - 1] : -1;
   const std::string row = "row " + std::to_string(i + 1);
@@ -182,8 +185,9 @@ std::string describe(const HostRow<Scalar>& in, std::int64_t i, Place k, std::in
   if (j < 0 || j >= num_cols)
     return row + ", " + position + ": column " + col + " is out of the range 1 .. " +
            std::to_string(num_cols);
-  if (previous == j) return row + ", " + position + ": column " + col + " is there twice; add the entries up";
-  if (previous > j)
+  if (!any_order && previous == j)
+    return row + ", " + position + ": column " + col + " is there twice; add the entries up";
+  if (!any_order && previous > j)
     return row + ", " + position + ": column " + col + " follows column " + std::to_string(previous + 1) +
            "; sort each row by column (prekond::sort_rows)";
   const auto value = to_double(in.values[at]);
@@ -285,18 +289,18 @@ void check_symmetry(const Space& space, const CsrView<Scalar, Space>& a,
 }  // namespace
 
 template <class Scalar, class Space>
-void validate(const Space& space, const CsrView<Scalar, Space>& a) {
+void validate(const Space& space, const CsrView<Scalar, Space>& a, bool any_order) {
   check_sizes<Scalar, Space>(a);
   check_row_ptrs(space, a);
   if (a.nnz() == 0) return;
   const auto first = no_offender(space);
   Kokkos::parallel_for("prekond::validate::entries",
                        impl::RowTeams<Space>::policy(space, a.num_rows, a.nnz()),
-                       CheckEntries<Scalar, Space>{a, first});
+                       CheckEntries<Scalar, Space>{a, first, any_order});
   const Place place = fetch(space, first);
   if (place == none) return;
   const std::int64_t row = row_of(space, a, place);
-  throw InputError(describe(fetch_row(space, a, row), row, place, a.num_cols), row);
+  throw InputError(describe(fetch_row(space, a, row), row, place, a.num_cols, any_order), row);
 }
 
 template <class Scalar, class Space>
@@ -330,7 +334,7 @@ void check_local_spd_input(const Space& space, const CsrView<Scalar, Space>& a) 
 }
 
 #define PREKOND_VALIDATE(Scalar, Space)                                                      \
-  template void validate<Scalar, Space>(const Space&, const CsrView<Scalar, Space>&);        \
+  template void validate<Scalar, Space>(const Space&, const CsrView<Scalar, Space>&, bool);  \
   template bool rows_ascend<Scalar, Space>(const Space&, const CsrView<Scalar, Space>&);     \
   template void check_spd_input<Scalar, Space>(const Space&, const CsrView<Scalar, Space>&); \
   template void check_local_spd_input<Scalar, Space>(const Space&, const CsrView<Scalar, Space>&);

@@ -50,7 +50,22 @@ struct CopyRows {
   }
 };
 
+template <class Space>
+struct Identity {
+  VectorView<int, Space> x;
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const { x(i) = static_cast<int>(i); }
+};
+
 }  // namespace
+
+template <class Space>
+Ordering<Space> natural_ordering(const Space& space, std::int64_t num_rows) {
+  const auto rows = allocate<Vector<int, Space>>(space, "prekond::permute::natural", num_rows);
+  Kokkos::parallel_for("prekond::permute::natural",
+                       Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, num_rows),
+                       Identity<Space>{rows});
+  return {rows, rows};
+}
 
 template <class Space>
 PermutedPattern<Space> permute_pattern(const Space& space, const std::type_identity_t<CsrGraphView<Space>>& a,
@@ -72,6 +87,7 @@ PermutedPattern<Space> permute_pattern(const Space& space, const std::type_ident
 }
 
 #define PREKOND_PERMUTE_PATTERN(Space)                                                             \
+  template Ordering<Space> natural_ordering<Space>(const Space&, std::int64_t);                    \
   template PermutedPattern<Space> permute_pattern<Space>(const Space&, const CsrGraphView<Space>&, \
                                                          const Ordering<Space>&);
 PREKOND_INSTANTIATE_SPACES(PREKOND_PERMUTE_PATTERN)

@@ -32,12 +32,6 @@ struct GatherRows {
   }
 };
 
-template <class Space>
-struct Identity {
-  VectorView<int, Space> x;
-  KOKKOS_FUNCTION void operator()(std::int64_t i) const { x(i) = static_cast<int>(i); }
-};
-
 }  // namespace
 
 template <class Scalar, class Space>
@@ -60,10 +54,8 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> permute_symmet
 template <class Scalar, class Space>
 CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> permute_rows(
     const Space& space, const CsrView<Scalar, Space>& a, const Vector<int, Space>& rows) {
-  const auto columns = allocate<Vector<int, Space>>(space, "prekond::permute::columns", rows.extent(0));
-  Kokkos::parallel_for("prekond::permute::identity", Elements<Space>(space, 0, rows.extent(0)),
-                       Identity<Space>{columns});
-  return permute_symmetric<Scalar, Space>(space, a, {rows, columns});
+  const Ordering<Space> columns = natural_ordering<Space>(space, static_cast<std::int64_t>(rows.extent(0)));
+  return permute_symmetric<Scalar, Space>(space, a, {rows, columns.inverse});
 }
 
 template <class Scalar, class Space>

@@ -25,6 +25,7 @@
 #include "testing/across_ranks.hpp"
 #include "testing/distributed_cases.hpp"
 #include "testing/distributed_problems.hpp"
+#include "testing/tool_events.hpp"
 
 namespace prekond::testing {
 namespace {
@@ -146,6 +147,9 @@ TYPED_TEST(AmgOverRanksTest, AppliesTheHierarchyOfOneRankAlsoForNewValues) {
            {"poisson3d:9", 1, {}},
            {"elasticity3d:6", 3, {}},
            {"poisson2d:30", 1, {{"cycle", std::string("w")}}},
+           {"poisson2d:30", 1, {{"cycle", std::string("k")}}},
+           {"elasticity3d:6", 3, {{"cycle", std::string("k")}, {"pre_sweeps", std::int64_t(2)}}},
+           {"poisson2d:30", 1, {{"cycle", std::string("k")}, {"prolongator", std::string("unsmoothed")}}},
            {"poisson2d:30", 1, {{"smoother", std::string("jacobi")}}}}) {
     const HostMatrix<double> whole = problem(spec), later = with_larger_diagonal(whole);
     OptionMap in_full = options(more);
@@ -435,7 +439,9 @@ TYPED_TEST(AmgOverRanksTest, AggregatesDoNotDependOnTheRanks) {
     const auto words = to_vector(set.words());
     const auto by_rounds = aggregates_of<TypeParam>(whole, consecutive_parts({whole.num_rows}), false);
     for (std::size_t v = 0, number = 0; v < words.size(); ++v)
-      if (words[v] == 0) EXPECT_EQ(by_rounds[v], static_cast<std::int64_t>(number++)) << "root " << v;
+      if (words[v] == 0) {
+        EXPECT_EQ(by_rounds[v], static_cast<std::int64_t>(number++)) << "root " << v;
+      }
     const HostMatrix<float> in_floats{whole.num_rows,
                                       whole.num_cols,
                                       whole.row_ptrs,
@@ -451,13 +457,45 @@ TYPED_TEST(AmgOverRanksTest, AggregatesDoNotDependOnTheRanks) {
   }
 }
 
+TYPED_TEST(AmgOverRanksTest, AKCycleAllocatesNothingAndTakesNoStepsOnAnExactLevel) {
+  const HostMatrix<double> whole = problem("poisson2d:30");
+  const Parts parts = consecutive_parts({300, 0, 600});
+  for (const bool exact : {true, false}) {  // the only level below is gathered
+    std::vector<std::string> kernels, allocations;
+    run_ranks(3, [&](const Rank& rank) {
+      const TypeParam space;
+      const MatrixOfRank<double, TypeParam> a(rank, whole, parts);
+      const auto m = across<TypeParam>({"amg", options({{"cycle", std::string("k")},
+                                                        {"gather_rows", std::int64_t(500)},
+                                                        {"coarse_size", std::int64_t(exact ? 500 : 10)},
+                                                        {"max_levels", std::int64_t(exact ? 10 : 2)}})});
+      m->numeric(space, a);
+      const auto workspace = m->make_workspace(space, 2);
+      const MultiVector<double, TypeParam> x("x", parts[rank.rank].size(), 2),
+          y("y", parts[rank.rank].size(), 2);
+      // One rank listens for all, from when all are ready until all have ended.
+      std::unique_ptr<ToolEvents> events;
+      rank.all_gather("ready", 0);
+      if (rank.rank == 0) events = std::make_unique<ToolEvents>();
+      rank.all_gather("begin", 0);
+      m->apply(space, x, y, *workspace);
+      rank.all_gather("end", 0);
+      if (rank.rank > 0) return;
+      kernels = events->kernels();
+      allocations = events->allocations();
+    });
+    EXPECT_THAT(allocations, ::testing::IsEmpty());
+    EXPECT_EQ(std::count(kernels.begin(), kernels.end(), "prekond::amg::take_both_steps"), exact ? 0 : 3);
+  }
+}
+
 TYPED_TEST(AmgOverRanksTest, OtherKindsAreEachRanksOwn) {
   const TypeParam space;
   const HostMatrix<double> whole = problem("poisson2d:20");
   const Parts parts = consecutive_parts({150, 250});
   for (const OptionMap& more :
        {OptionMap{{"coarsening", std::string("classical")}}, OptionMap{{"candidates", std::int64_t(2)}},
-        OptionMap{{"cycle", std::string("k")}}, OptionMap{{"gather_rows", std::int64_t(0)}}})
+        OptionMap{{"gather_rows", std::int64_t(0)}}})
     run_ranks(2, [&](const Rank& rank) {
       const MatrixOfRank<double, TypeParam> a(rank, whole, parts);
       const auto m = across<TypeParam>({"amg", options(more)});

@@ -213,9 +213,9 @@ TEST(Candidates, IdrIsForComplexMatrices) {
   };
   EXPECT_EQ(steps(candidates_for(facts, false, false), "idr"), 0);
   const auto list = candidates_for(facts, false, true);
-  EXPECT_EQ(steps(list, "idr"), 2 * steps(list, "bicgstab"));
+  EXPECT_DOUBLE_EQ(steps(list, "idr"), 1.1 * steps(list, "bicgstab"));
   const auto named = with_named(list, {"jacobi", {}}, {"auto", {}});
-  EXPECT_EQ(steps(named, "idr"), 2 * steps(named, "bicgstab"));
+  EXPECT_DOUBLE_EQ(steps(named, "idr"), 1.1 * steps(named, "bicgstab"));
   EXPECT_GT(steps(named, "idr"), 0);
 }
 

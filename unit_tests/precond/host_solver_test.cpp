@@ -84,6 +84,8 @@ TEST(HostSolver, UnsortedRowsAreSortedWithANote) {
   solver.set_matrix(Arrays<int>(20, false));
   ASSERT_EQ(solver.notes().size(), 1u);
   EXPECT_THAT(solver.notes().front(), HasSubstr("sorted"));
+  std::vector<double> x(20);
+  EXPECT_EQ(solve(Arrays<int>(20, false), ramp(20), x).notes, solver.notes());
 }
 
 TEST(HostSolver, LaterValuesAreInTheOrderOfTheCaller) {

@@ -3,8 +3,10 @@
 /// One matrix after another.
 #include "testing/krylov_problems.hpp"
 #include "testing/matrices.hpp"
+#include "testing/reference_cg.hpp"
 #include "testing/spaces.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <prekond/core/error.hpp>
 #include <prekond/matrix/generate.hpp>
@@ -16,6 +18,10 @@
 
 namespace prekond::testing {
 namespace {
+
+using ::testing::Each;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 template <class Space>
 class LinearSolverTest : public ::testing::Test {
@@ -195,17 +201,128 @@ TYPED_TEST(LinearSolverTest, FurtherRightHandSidesNeedNoSetup) {
   EXPECT_NE(solver.preconditioner(), nullptr);
 }
 
+/// The entries of each row one place on, the last one first, and those of every third row where they were.
+HostMatrix<double> rotated(HostMatrix<double> a) {
+  for (std::size_t i = 0; i < static_cast<std::size_t>(a.num_rows); ++i) {
+    const auto begin = static_cast<std::ptrdiff_t>(a.row_ptrs[i]),
+               end = static_cast<std::ptrdiff_t>(a.row_ptrs[i + 1]);
+    if (i % 3 == 2) continue;
+    std::rotate(a.col_idxs.begin() + begin, a.col_idxs.begin() + end - 1, a.col_idxs.begin() + end);
+    std::rotate(a.values.begin() + begin, a.values.begin() + end - 1, a.values.begin() + end);
+  }
+  return a;
+}
+
+TYPED_TEST(LinearSolverTest, RowsAreSortedOnceWithANoteAndLaterValuesAreInTheOrderOfTheCaller) {
+  const auto sorted = this->steps(3, 0.5);
+  LinearSolver<double, TypeParam> plain, solver;
+  for (std::size_t s = 0; s < sorted.size(); ++s) {
+    const auto unsorted = to_device<TypeParam>(rotated(to_host(sorted[s])));
+    if (s == 0) {
+      plain.set_matrix(TypeParam(), sorted[s]);
+      solver.set_matrix(TypeParam(), unsorted);
+    } else {
+      plain.set_values(TypeParam(), sorted[s]);
+      solver.set_values(TypeParam(), unsorted);
+    }
+    EXPECT_EQ(this->solve(solver, sorted[s]), this->solve(plain, sorted[s]));
+    ASSERT_EQ(solver.notes().size(), 1u);
+    EXPECT_THAT(solver.notes()[0], HasSubstr("sorted"));
+  }
+  EXPECT_TRUE(plain.notes().empty());
+  LinearSolver<double, TypeParam> anew(this->with(SetupReuse::none));
+  for (const auto& a : sorted) {
+    anew.set_values(TypeParam(), to_device<TypeParam>(rotated(to_host(a))));
+    this->solve(anew, a);
+    EXPECT_EQ(anew.notes().size(), 1u);
+  }
+  solver.set_matrix(TypeParam(), sorted[0]);
+  this->solve(solver, sorted[0]);
+  EXPECT_TRUE(solver.notes().empty());
+}
+
+TYPED_TEST(LinearSolverTest, SortedRowsKeepWhatIsKnownOfThem) {
+  const HostMatrix<double> host = this->problem("elasticity3d:5");
+  LinearSolver<double, TypeParam> solver(this->with(SetupReuse::values, "amg"));
+  const auto a = to_device<TypeParam>(rotated(host));
+  MatrixSource<double, TypeParam> source(a);
+  const MultiVector<double, TypeParam> near("near", host.num_rows, 3);
+  const auto ones = Kokkos::create_mirror_view(near);
+  for (std::int64_t i = 0; i < host.num_rows; ++i) ones(i, i % 3) = 1;
+  Kokkos::deep_copy(near, ones);
+  source.set_near_null_space(near);
+  source.set_unknowns_per_node(3);
+  const MatrixSource<double, TypeParam> rows = source.with_rows(a);
+  EXPECT_EQ(rows.near_null_space().data(), near.data());
+  EXPECT_EQ(rows.unknowns_per_node(), 3);
+  EXPECT_THROW((void)source.with_rows(to_device<TypeParam>(this->problem("poisson2d:3"))), InputError);
+  solver.set_matrix(TypeParam(), source);
+  this->solve(solver, to_device<TypeParam>(host));
+  // The pattern would say as much; that nothing had to be looked for says that the source told it.
+  EXPECT_THAT(solver.preconditioner()->report().notes, Each(Not(HasSubstr("by the pattern"))));
+}
+
+TYPED_TEST(LinearSolverTest, BlocksOfUnsortedRowsAreSolvedByTheirSingleRows) {
+  const HostMatrix<double> dense = sparse({{4, 1, -1, 0}, {1, 4, 0, -1}, {-1, 0, 4, 1}, {0, -1, 1, 4}});
+  const BcsrMatrix<double, int, std::size_t, typename TypeParam::memory_space> blocks(
+      2, BlockOrder::by_rows, 2, 2, to_device<TypeParam>(std::vector<std::size_t>{0, 2, 4}),
+      to_device<TypeParam>(std::vector<int>{1, 0, 0, 1}),
+      to_device<TypeParam>(std::vector<double>{-1, 0, 0, -1, 4, 1, 1, 4, -1, 0, 0, -1, 4, 1, 1, 4}));
+  const MatrixSource<double, TypeParam> source(TypeParam(), blocks);
+  const auto whole = to_device<TypeParam>(dense);
+  const auto rows = source.with_rows(whole);
+  EXPECT_EQ(rows.blocks(), nullptr);
+  EXPECT_EQ(rows.csr().values.data(), whole.values.data());
+  LinearSolver<double, TypeParam> solver;
+  solver.set_matrix(TypeParam(), source);
+  this->solve(solver, whole);
+  EXPECT_EQ(solver.notes().size(), 1u);
+}
+
+TYPED_TEST(LinearSolverTest, OneCallSolvesAMatrixOfViews) {
+  const HostMatrix<double> sorted = this->problem("poisson2d:20");
+  const auto a = to_device<TypeParam>(rotated(sorted));
+  const Vector<double, TypeParam> b("b", a.num_rows), x("x", a.num_rows), y("y", a.num_rows);
+  Kokkos::deep_copy(b, 1.0);
+  LinearSolverOptions options;
+  options.stopping.rtol = 1e-9;
+  const SolveResult result = prekond::solve(TypeParam(), a, b, x, options);
+  EXPECT_TRUE(result.converged);
+  ASSERT_EQ(result.notes.size(), 1u);
+  EXPECT_THAT(result.notes[0], HasSubstr("sorted"));
+  for (const double product : multiply(sorted, to_vector(x))) EXPECT_NEAR(product, 1, 1e-7);
+  // Views of constants, and what else converts to a source.
+  const auto view = CsrView<double, TypeParam>(a);
+  EXPECT_EQ(prekond::solve(TypeParam(), view, b, y, options).iterations, result.iterations);
+  const MatrixSource<double, TypeParam> source(a);
+  EXPECT_TRUE(prekond::solve(TypeParam(), source, b, x, options).converged);
+}
+
 TYPED_TEST(LinearSolverTest, MatricesThatDoNotFitAreRefused) {
   LinearSolver<double, TypeParam> solver;
   const Vector<double, TypeParam> b("b", 4), x("x", 4);
   EXPECT_THROW((void)solver.solve(TypeParam(), b, x), std::logic_error);
   EXPECT_THROW((void)solver.chosen(), std::logic_error);
-  HostMatrix<double> unsorted = this->problem("poisson2d:3");
-  std::swap(unsorted.col_idxs[0], unsorted.col_idxs[1]);
-  EXPECT_THROW(solver.set_matrix(TypeParam(), to_device<TypeParam>(unsorted)), InputError);
+  const auto refused = [&](int first, int second) {
+    HostMatrix<double> a = this->problem("poisson2d:3");
+    a.col_idxs[0] = first;
+    a.col_idxs[1] = second;
+    try {
+      solver.set_matrix(TypeParam(), to_device<TypeParam>(a));
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  EXPECT_THAT(refused(3, 3), HasSubstr("is there twice"));
+  EXPECT_THAT(refused(5, -1), HasSubstr("out of the range"));
+  EXPECT_THAT(refused(5, 9), HasSubstr("out of the range"));
   solver.set_matrix(TypeParam(), to_device<TypeParam>(this->problem("poisson2d:3")));
   EXPECT_THROW(solver.set_values(TypeParam(), to_device<TypeParam>(this->problem("poisson2d:4"))),
                InputError);
+  HostMatrix<double> wider = this->problem("poisson2d:3");
+  ++wider.num_cols;
+  EXPECT_THROW(solver.set_values(TypeParam(), to_device<TypeParam>(wider)), InputError);
 }
 
 }  // namespace

@@ -245,6 +245,50 @@ void expect_remote_rows(const DistributedMatrix<double, Space>& a, const HostMat
   EXPECT_EQ(to_vector(found.values), values);
 }
 
+/// With rows that came before, values pass and no columns: those are the ones that came before.
+template <class Space>
+void expect_values_pass(const RemoteRows<double, Space>& all, const RemoteRows<double, Space>& values) {
+  EXPECT_EQ(values.num_rows, all.num_rows);
+  EXPECT_EQ(to_vector(values.row_ptrs), to_vector(all.row_ptrs));
+  EXPECT_EQ(to_vector(values.values), to_vector(all.values));
+  for (const std::int64_t column : to_vector(values.col_idxs)) EXPECT_EQ(column, -5);
+}
+
+/// An exchange of rows brings the values of the same pattern again, in both directions.
+template <class Space>
+void expect_values_again(const DistributedMatrix<double, Space>& a, const std::vector<std::int64_t>& remote) {
+  const Space space;
+  const auto exchange = a.make_row_exchange(space, to_device<Space>(remote));
+  const auto numbers = a.global_numbers(space);
+  const auto with_values = [](const auto& rows, double shift) {
+    HostMatrix<double> host{rows.num_rows, rows.num_cols, to_vector(rows.row_ptrs), to_vector(rows.col_idxs),
+                            to_vector(rows.values)};
+    for (std::size_t k = 0; k < host.values.size(); ++k) host.values[k] += shift * double(k % 7 + 1);
+    return to_device<Space>(host);
+  };
+  const auto own = with_values(a.own_rows(), 0), later = with_values(a.own_rows(), 1);
+  auto before = exchange->fetch(space, {own, numbers});
+  const auto fetched = exchange->fetch(space, {later, numbers});
+  Kokkos::deep_copy(before.col_idxs, -5);
+  expect_values_pass<Space>(fetched, exchange->fetch(space, {later, numbers}, {}, &before));
+
+  HostMatrix<double> mine{static_cast<std::int64_t>(remote.size()), a.num_cols(), {0}, {}, {}};
+  for (std::size_t r = 0; r < remote.size(); ++r) {  // rows of one and of two entries
+    for (std::int64_t c = 0; c < std::min<std::int64_t>(a.num_cols(), 1 + remote[r] % 2); ++c) {
+      mine.col_idxs.push_back(static_cast<int>(c));
+      mine.values.push_back(entry(remote[r], static_cast<std::size_t>(c)));
+    }
+    mine.row_ptrs.push_back(mine.values.size());
+  }
+  const auto rows = to_device<Space>(mine), rows_later = with_values(rows, 2);
+  auto given_before = exchange->give(space, {rows, numbers});
+  const auto given = exchange->give(space, {rows_later, numbers});
+  Kokkos::deep_copy(given_before.rows.col_idxs, -5);
+  const auto again = exchange->give(space, {rows_later, numbers}, &given_before);
+  EXPECT_EQ(to_vector(again.own), to_vector(given.own));
+  expect_values_pass<Space>(given.rows, again.rows);
+}
+
 /// A list that a rank gives wrong is refused on all; afterwards they go on.
 template <class Space>
 void expect_refused(const DistributedMatrix<double, Space>& a, const std::vector<std::int64_t>& global,
@@ -383,6 +427,7 @@ void expect_distributed(const DistributedMatrix<double, Space>& a, const CsrView
     if (k % (static_cast<std::size_t>(rank) + 1) == 0) choice.push_back(others[k]);
   for (const auto& remote : {others, rank % 2 == 0 ? some : std::vector<std::int64_t>{}, choice}) {
     expect_remote_rows<Space>(a, whole, remote);
+    if (a.redistributes()) expect_values_again<Space>(a, remote);
     const auto import = a.make_import(Space(), to_device<Space>(remote));
     expect_import<Space>(*import, own, remote);
     expect_reverse<Space>(*import, own, remote, ranks_that_want(a, whole.num_rows, own, remote));

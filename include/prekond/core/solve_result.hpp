@@ -4,6 +4,7 @@
 /// When a solve is to end, and how it did. Needs no Kokkos.
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace prekond {
 
@@ -60,6 +61,8 @@ struct SolveResult {
   double relative_residual = 0;       ///< the solver's own ||r|| / ||b|| at the end
   double true_relative_residual = 0;  ///< ||b - A x|| / ||b||, computed at the end
   double seconds = 0;                 ///< fenced wall time
+  /// Remarks of LinearSolver or HostSolver on the matrix, such as that its rows were sorted.
+  std::vector<std::string> notes = {};
 };
 
 }  // namespace prekond

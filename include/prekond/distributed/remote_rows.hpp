@@ -37,7 +37,9 @@ struct GivenRows {
 };
 
 /// Rows of matrices between ranks, for a fixed choice of rows of other ranks, as a VectorImport is for
-/// entries of vectors. Its members are collective: three messages a neighbour.
+/// entries of vectors. Its members are collective: three messages a neighbour, with the lengths of the rows,
+/// their columns and their values. With `before`, what a former call returned for rows of the same pattern on
+/// all ranks, there is one, with the values; its own values may be gone.
 template <class Scalar, class Space>
 class RowExchange {
  public:
@@ -46,11 +48,13 @@ class RowExchange {
   /// The chosen rows, in the order of the choice, of the matrix of which this rank has the rows `a` and,
   /// after each, that of `other`, which may have no rows at all.
   virtual RemoteRows<Scalar, Space> fetch(const Space& space, const NumberedRows<Scalar, Space>& a,
-                                          const NumberedRows<Scalar, Space>& other = {}) const = 0;
+                                          const NumberedRows<Scalar, Space>& other = {},
+                                          const RemoteRows<Scalar, Space>* before = nullptr) const = 0;
 
   /// The reverse: row r of `a` goes to the rank that has the r-th chosen row. \returns what the other ranks
   /// have for rows of this one, in the order of the ranks
-  virtual GivenRows<Scalar, Space> give(const Space& space, const NumberedRows<Scalar, Space>& a) const = 0;
+  virtual GivenRows<Scalar, Space> give(const Space& space, const NumberedRows<Scalar, Space>& a,
+                                        const GivenRows<Scalar, Space>* before = nullptr) const = 0;
 };
 
 }  // namespace prekond

@@ -7,6 +7,7 @@
 #include <prekond/distributed/impl/rows_by_number.hpp>
 #include <prekond/distributed/remote_rows.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -59,6 +60,16 @@ inline std::vector<Neighbour> with_entries(std::vector<Neighbour> neighbours,
     length = last;
   }
   return neighbours;
+}
+
+/// The lengths of rows, of which there may be no pointers, on the host. \pre the work on them is done
+template <class Space>
+std::vector<std::int64_t> lengths_of(const Vector<std::size_t, Space>& row_ptrs) {
+  const auto ptrs = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), row_ptrs);
+  std::vector<std::int64_t> lengths(std::max<std::size_t>(ptrs.extent(0), 1) - 1);
+  for (std::size_t r = 0; r < lengths.size(); ++r)
+    lengths[r] = static_cast<std::int64_t>(ptrs(r + 1) - ptrs(r));
+  return lengths;
 }
 
 /// An array of a device, for messages that may not take it: then it has a copy that the host reads too.
@@ -154,13 +165,10 @@ RemoteRows<Scalar, Space> exchange_rows(const Space& space, const Neighbours& sl
                                         const MakeMessages& make_messages) {
   const Kokkos::Profiling::ScopedRegion region("prekond::exchange_rows");
   space.fence("prekond::remote_rows::sent");
-  const auto sent_ptrs = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), sent.row_ptrs);
   RemoteRows<Scalar, Space> came;
   came.entry_size = sent.entry_size;
   for (const Neighbour& other : slots.from) came.num_rows += other.slots;
-  std::vector<std::int64_t> sent_lengths(sent.num_rows);
-  for (std::size_t s = 0; s < sent_lengths.size(); ++s)
-    sent_lengths[s] = static_cast<std::int64_t>(sent_ptrs(s + 1) - sent_ptrs(s));
+  const std::vector<std::int64_t> sent_lengths = impl::lengths_of<Space>(sent.row_ptrs);
   const auto of_lengths = make_messages(std::int64_t(), slots);
   const bool takes_device_memory = of_lengths->takes_device_memory();
   impl::LengthExchange<Space> exchange(space, *of_lengths, sent_lengths,
@@ -196,6 +204,33 @@ RemoteRows<Scalar, Space> exchange_rows(const Space& space, const Neighbours& sl
   return came;
 }
 
+/// The same where `before` came of rows with the lengths and columns that they have now: only values pass, in
+/// one message a neighbour. Fences likewise.
+template <class Scalar, class Space, class MakeMessages>
+RemoteRows<Scalar, Space> exchange_values(const Space& space, const Neighbours& slots,
+                                          const RemoteRows<Scalar, Space>& sent,
+                                          const RemoteRows<Scalar, Space>& before,
+                                          const MakeMessages& make_messages) {
+  const Kokkos::Profiling::ScopedRegion region("prekond::exchange_values");
+  space.fence("prekond::remote_rows::sent");
+  const Neighbours entries{impl::with_entries(slots.to, impl::lengths_of<Space>(sent.row_ptrs)),
+                           impl::with_entries(slots.from, impl::lengths_of<Space>(before.row_ptrs))};
+  const auto messages = make_messages(Scalar(), entries);
+  RemoteRows<Scalar, Space> came = before;
+  came.values = allocate<Vector<Scalar, Space>>(space, "prekond::remote_rows::values",
+                                                before.col_idxs.extent(0) * before.entry_size);
+  const bool takes_device_memory = messages->takes_device_memory();
+  const impl::MessageArray<Scalar, Space> sent_values(sent.values, takes_device_memory),
+      values(came.values, takes_device_memory);
+  sent_values.copy_from_device(space);
+  if (!messages->in_stream_order()) space.fence("prekond::remote_rows::ready");
+  impl::start<Scalar>(space, *messages, sent_values.data(), values.data(), came.entry_size);
+  impl::finish(space, *messages);
+  values.copy_to_device(space);
+  space.fence("prekond::remote_rows::came");  // the messages' memory goes away
+  return came;
+}
+
 /// A RowExchange by its neighbours and lists; `MakeMessages` as exchange_rows takes it. Rows are chosen,
 /// numbered and sorted where they are.
 template <class Scalar, class Space, class MakeMessages>
@@ -209,11 +244,14 @@ class PlannedRowExchange : public RowExchange<Scalar, Space> {
         m_make_messages(std::move(make_messages)) {}
 
   RemoteRows<Scalar, Space> fetch(const Space& space, const NumberedRows<Scalar, Space>& a,
-                                  const NumberedRows<Scalar, Space>& other = {}) const override {
+                                  const NumberedRows<Scalar, Space>& other = {},
+                                  const RemoteRows<Scalar, Space>* before = nullptr) const override {
     const auto sent = rows_by_number<Scalar, Space>(space, m_lists->sent_rows, a, other);
-    const auto came = exchange_rows<Scalar, Space>(space, m_neighbours, sent, m_make_messages);
-    if (m_lists->is_in_order) return came;
+    if (m_lists->is_in_order) return exchanged(space, m_neighbours, sent, before);
     const auto places = m_lists->places;
+    RemoteRows<Scalar, Space> by_slots;  // `before`, as it came
+    if (before) by_slots = reordered_rows<Scalar, Space>(space, *before, places);
+    const auto came = exchanged(space, m_neighbours, sent, before ? &by_slots : nullptr);
     const auto slots =
         allocate<Vector<int, Space>>(space, "prekond::remote_rows::slots", m_lists->places.extent(0));
     Kokkos::parallel_for("prekond::remote_rows::slots",
@@ -222,13 +260,21 @@ class PlannedRowExchange : public RowExchange<Scalar, Space> {
     return reordered_rows<Scalar, Space>(space, came, slots);
   }
 
-  GivenRows<Scalar, Space> give(const Space& space, const NumberedRows<Scalar, Space>& a) const override {
+  GivenRows<Scalar, Space> give(const Space& space, const NumberedRows<Scalar, Space>& a,
+                                const GivenRows<Scalar, Space>* before = nullptr) const override {
     const auto sent = rows_by_number<Scalar, Space>(space, m_lists->places, a);
     const Neighbours reverse{m_neighbours.from, m_neighbours.to};
-    return {m_lists->sent_rows, exchange_rows<Scalar, Space>(space, reverse, sent, m_make_messages)};
+    return {m_lists->sent_rows, exchanged(space, reverse, sent, before ? &before->rows : nullptr)};
   }
 
  private:
+  RemoteRows<Scalar, Space> exchanged(const Space& space, const Neighbours& slots,
+                                      const RemoteRows<Scalar, Space>& sent,
+                                      const RemoteRows<Scalar, Space>* before) const {
+    return before ? exchange_values<Scalar, Space>(space, slots, sent, *before, m_make_messages)
+                  : exchange_rows<Scalar, Space>(space, slots, sent, m_make_messages);
+  }
+
   Neighbours m_neighbours;
   std::shared_ptr<const Lists> m_lists;
   MakeMessages m_make_messages;

@@ -75,6 +75,20 @@ class MatrixSource {
     }
     return m_csr;
   }
+  /// The same knowledge of other rows, such as those of the same matrix with sorted columns, in place of
+  /// these rows or blocks. They are viewed, and there are no blocks. \throws InputError where they are not as
+  /// many
+  MatrixSource with_rows(const matrix_view& rows) const {
+    if (rows.num_rows != m_num_rows || rows.num_cols != m_num_cols)
+      throw InputError("MatrixSource: " + std::to_string(rows.num_rows) + " x " +
+                       std::to_string(rows.num_cols) + " in place of " + std::to_string(m_num_rows) + " x " +
+                       std::to_string(m_num_cols));
+    MatrixSource other(*this);
+    other.m_csr = rows;
+    other.m_blocks.reset();
+    other.m_expansion = nullptr;
+    return other;
+  }
   /// The same by blocks, where it was given so; else null.
   const block_view* blocks() const { return m_blocks ? &*m_blocks : nullptr; }
 

@@ -12,9 +12,10 @@ namespace prekond {
 /// everywhere else.
 ///
 /// Two kernels, one reading of the matrix; nothing of its size is allocated. Rows, columns and positions in
-/// the messages count from 1. \throws InputError that names the first offender
+/// the messages count from 1. With `any_order` the columns of a row may be in any order, and more than once.
+/// \throws InputError that names the first offender
 template <class Scalar, class Space>
-void validate(const Space& space, const CsrView<Scalar, Space>& a);
+void validate(const Space& space, const CsrView<Scalar, Space>& a, bool any_order = false);
 
 /// Do columns ascend strictly in every row? Where they do not, `validate` names the first place, and
 /// `sort_rows` sorts.

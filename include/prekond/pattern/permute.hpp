@@ -5,6 +5,10 @@
 
 namespace prekond {
 
+/// P = I: `permute_pattern` then sorts the rows. One kernel.
+template <class Space>
+Ordering<Space> natural_ordering(const Space& space, std::int64_t num_rows);
+
 /// The pattern of P A P^T, sorted, and where its entries come from: entry k is entry `source(k)` of A.
 template <class Space>
 struct PermutedPattern {
@@ -16,7 +20,8 @@ struct PermutedPattern {
 /// reading of the pattern by rows, and sort_rows. Memory: the result, 12 bytes an entry. Fences once, inside
 /// the scan.
 ///
-/// \pre the ordering has a row for each of A's. \throws InputError where it has another number
+/// \pre the ordering has a row for each of A's, whose columns may be in any order. \throws InputError where
+/// it has another number
 template <class Space>
 PermutedPattern<Space> permute_pattern(const Space& space, const std::type_identity_t<CsrGraphView<Space>>& a,
                                        const Ordering<Space>& ordering);

@@ -83,9 +83,7 @@ struct AmgOptions {
   static constexpr std::int64_t fewest_in_single = 2000000;
 
   /// Can levels be distributed over ranks, of a matrix that redistributes (see DistributedMatrix)?
-  bool has_distributed_levels() const {
-    return coarsening == AmgCoarsening::aggregation && candidates == 0 && cycle != AmgCycle::k;
-  }
+  bool has_distributed_levels() const { return coarsening == AmgCoarsening::aggregation && candidates == 0; }
   /// `gather_rows`, or its default on a host or on a device, whose small levels take little less time by
   /// parts.
   std::int64_t gathered_rows(bool is_host, bool redistributes = true) const {
@@ -247,10 +245,10 @@ struct AmgOptions {
 /// With cycle = k (Notay, Vassilevski, Numer. Linear Algebra Appl. 15 (2008)) B_c is two steps of a Krylov
 /// method from zero, preconditioned by the cycle on A_c: of flexible conjugate gradients where the options
 /// are for symmetric positive definite A and the V-cycle is symmetric, else of flexible GCR. Both steps are
-/// always taken, whatever the values, so that the host reads nothing. Each of several vectors has its own
-/// coefficients. A vector whose first inner products give no step (zero, not finite) is not corrected; one
-/// whose second give none has the first step. M then is another operator for another vector
-/// (Properties::is_variable).
+/// always taken, whatever the values, so that the host reads nothing (over ranks their sums are messages).
+/// Each of several vectors has its own coefficients. A vector whose first inner products give no step (zero,
+/// not finite) is not corrected; one whose second give none has the first step. M then is another operator
+/// for another vector (Properties::is_variable).
 ///
 /// Setup of a level by aggregation, all on the device:
 /// 1. The graph of strongly coupled nodes, see strong_connections. On each coarser level theta is halved.
@@ -324,7 +322,7 @@ struct AmgOptions {
 /// On several ranks the hierarchy is that of all rows. Levels of more than gather_rows rows are distributed
 /// over the ranks, see LevelOverRanks; from the first one that has fewer on, every rank has all rows, see
 /// GathersRows, and takes the time and the memory of one. Aggregates are found by the rows' global numbers.
-/// Classical coarsening, K-cycles, candidates, gather_rows = 0, and matrices whose rows are not numbered from
+/// Classical coarsening, candidates, gather_rows = 0, and matrices whose rows are not numbered from
 /// 0 on or that cannot distribute a coarser matrix (DistributedMatrix::redistributes) have no distributed
 /// levels: then columns >= num_rows (of other ranks) are skipped, above gather_rows.
 ///
@@ -350,6 +348,9 @@ class Amg : public MatrixPreconditioner<Scalar, Space>, public OverRanks<Scalar,
   Properties properties() const override { return m_options.properties(); }
   std::unique_ptr<Workspace> make_workspace(const Space& space, int num_vectors) const override;
   const AmgOptions& options() const { return m_options; }
+  /// Is the hierarchy a single level, whose inverse is exact? False before a numeric phase, and where levels
+  /// are distributed over ranks.
+  bool is_exact() const;
   std::int64_t most_gathered_rows(bool redistributes) const override {
     const std::int64_t most = m_options.gathered_rows(is_host_space<Space>, redistributes);
     return most > 0 ? std::max<std::int64_t>(most, m_options.coarse_size) : 0;

@@ -42,7 +42,7 @@ struct CsrArrays {
 /// const prekond::SolveResult result = solver.solve(b, x);
 /// ```
 ///
-/// Memory: A once on the device, and where its rows had to be sorted the order of the entries on the host.
+/// Memory: A on the device, and where its rows had to be sorted a second time, with 8 bytes an entry.
 class HostSolver {
  public:
   /// \throws OptionError for a value out of its range, or an unknown name
@@ -71,7 +71,7 @@ class HostSolver {
 
   /// The methods of the last solve, such as "ick (level=1) with cg". Empty before the first.
   std::string methods() const;
-  /// Remarks on the matrix.
+  /// Remarks on the matrix, which a solve's result has too: rows that were sorted.
   const std::vector<std::string>& notes() const;
   /// Numeric phases of preconditioners so far.
   std::int64_t setups() const;

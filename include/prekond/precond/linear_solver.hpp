@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace prekond {
@@ -29,7 +30,12 @@ namespace prekond {
 /// All decisions follow from modelled work and iterations, none from times: the same input gives the same
 /// bits.
 ///
-/// Cost besides the methods': a pass over A where methods are chosen. Memory: A is not copied.
+/// Rows whose columns do not ascend are sorted, in a copy, and a note says so. Values that are written into
+/// the caller's arrays then count from set_values on. A matrix by blocks, where they are not sorted, is solved
+/// by its single rows.
+///
+/// Cost besides the methods': a pass over A and one over its columns that check it, and one where methods are
+/// chosen. Memory: A is copied only where its rows have to be sorted, with 8 bytes an entry.
 template <class Scalar, class Space>
 class LinearSolver {
  public:
@@ -43,7 +49,8 @@ class LinearSolver {
   /// A new matrix, whose views have to outlive the solves. Methods are chosen anew.
   /// \throws InputError where it is not square, or no matrix (see validate)
   void set_matrix(const Space& space, const MatrixSource<Scalar, Space>& a);
-  /// Other values in the pattern of the last matrix, in the same arrays or others.
+  /// Other values in the pattern of the last matrix, in the same arrays or others, with the entries in the
+  /// same order.
   /// \throws InputError where it has another number of rows or entries
   void set_values(const Space& space, const MatrixSource<Scalar, Space>& a);
 
@@ -58,8 +65,18 @@ class LinearSolver {
   const Method* preconditioner() const { return m_made.get(); }
   /// Numeric phases so far, with those of methods that were tried and left.
   std::int64_t setups() const { return m_setups; }
+  /// Remarks on the matrix, which a solve's result has too: rows that were sorted.
+  const std::vector<std::string>& notes() const { return m_notes; }
 
  private:
+  /// A with sorted rows, where the caller's are not, and the places of its entries in the caller's arrays.
+  struct Sorted {
+    CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> rows;
+    Vector<std::int64_t, Space> places;
+  };
+
+  static Sorted sorted_rows(const Space& space, const CsrView<Scalar, Space>& a);
+  void use(const Space& space, const MatrixSource<Scalar, Space>& a);
   SolveResult solve_anew(const Space& space, VectorView<const Scalar, Space> b, VectorView<Scalar, Space> x,
                          const StoppingOptions& stopping, const Monitor& monitor);
   std::optional<SolveResult> attempt(const Space& space, VectorView<const Scalar, Space> b,
@@ -71,6 +88,8 @@ class LinearSolver {
   void begin_count(double iterations);
 
   LinearSolverOptions m_options;
+  Sorted m_sorted;
+  std::vector<std::string> m_notes;
   std::optional<MatrixSource<Scalar, Space>> m_source;
   std::unique_ptr<Operator<Scalar, Space>> m_operator;
   std::unique_ptr<Method> m_made;
@@ -82,5 +101,26 @@ class LinearSolver {
   double m_excess = 0;                   ///< work of iterations beyond these, since then
   std::int64_t m_pause = 0, m_wait = 0;  ///< matrices that get a numeric phase at once: in all, and still
 };
+
+/// Solves A x = b once. x is the initial vector, and the solution. \throws as LinearSolver
+template <class Scalar, class Space>
+SolveResult solve(const Space& space, const MatrixSource<Scalar, Space>& a,
+                  const std::type_identity_t<VectorView<const Scalar, Space>>& b,
+                  const std::type_identity_t<VectorView<Scalar, Space>>& x,
+                  const LinearSolverOptions& options = {}) {
+  LinearSolver<Scalar, Space> solver(options);
+  solver.set_matrix(space, a);
+  return solver.solve(space, b, x);
+}
+/// The same for a CsrMatrix of any Views in the memory of `space`.
+template <class Space, class Matrix>
+requires std::is_convertible_v<const Matrix&, CsrView<typename Matrix::scalar_type, Space>> SolveResult
+solve(const Space& space, const Matrix& a,
+      const std::type_identity_t<VectorView<const typename Matrix::scalar_type, Space>>& b,
+      const std::type_identity_t<VectorView<typename Matrix::scalar_type, Space>>& x,
+      const LinearSolverOptions& options = {}) {
+  return solve<typename Matrix::scalar_type, Space>(
+      space, MatrixSource<typename Matrix::scalar_type, Space>(a), b, x, options);
+}
 
 }  // namespace prekond

@@ -5,10 +5,7 @@
 #include <prekond/precond/host_solver.hpp>
 #include <prekond/precond/linear_solver.hpp>
 
-#include <algorithm>
 #include <cstdlib>
-#include <limits>
-#include <numeric>
 #include <stdexcept>
 #include <utility>
 
@@ -59,29 +56,6 @@ std::vector<std::size_t> checked_ptrs(const CsrArrays& a) {
   return ptrs;
 }
 
-/// The place in the caller's arrays of each entry of sorted rows; empty where they are sorted.
-std::vector<std::size_t> order_of(const std::vector<std::size_t>& ptrs, std::span<const int> columns) {
-  bool is_sorted = true;
-  for (std::size_t i = 0; i + 1 < ptrs.size() && is_sorted; ++i)
-    is_sorted = std::is_sorted(columns.begin() + static_cast<std::ptrdiff_t>(ptrs[i]),
-                               columns.begin() + static_cast<std::ptrdiff_t>(ptrs[i + 1]));
-  if (is_sorted) return {};
-  std::vector<std::size_t> order(columns.size());
-  std::iota(order.begin(), order.end(), std::size_t(0));
-  for (std::size_t i = 0; i + 1 < ptrs.size(); ++i)
-    std::stable_sort(order.begin() + static_cast<std::ptrdiff_t>(ptrs[i]),
-                     order.begin() + static_cast<std::ptrdiff_t>(ptrs[i + 1]),
-                     [&](std::size_t k, std::size_t l) { return columns[k] < columns[l]; });
-  return order;
-}
-
-template <class T>
-std::vector<T> in_order(const std::vector<std::size_t>& order, std::span<const T> from) {
-  std::vector<T> to(order.size());
-  std::transform(order.begin(), order.end(), to.begin(), [&](std::size_t k) { return from[k]; });
-  return to;
-}
-
 }  // namespace
 
 /// The rigid body modes of coordinates; without unknowns there are none.
@@ -95,9 +69,7 @@ struct HostSolver::State {
 
   /// A with these values, on the device.
   void use(std::span<const double> values) {
-    const std::vector<double> sorted = in_order(order, values);
-    matrix.values = to_device<double>(space, "prekond::host_solver::values",
-                                      order.empty() ? values : std::span<const double>(sorted));
+    matrix.values = to_device<double>(space, "prekond::host_solver::values", values);
   }
 
   MatrixSource<double, Space> source() const {
@@ -113,8 +85,6 @@ struct HostSolver::State {
   RigidBodies near;   ///< of the matrix
   RigidBodies given;  ///< of the next one
   CsrMatrix<double, int, std::size_t, Space::memory_space> matrix;
-  std::vector<std::size_t> order;  ///< of the entries, where rows had to be sorted
-  std::vector<std::string> notes;
   bool has_matrix = false, was_solved = false;
 };
 
@@ -154,14 +124,9 @@ void HostSolver::set_matrix(const CsrArrays& a) {
                      " displacements, and the matrix has " + std::to_string(ptrs.size() - 1) + " rows");
   own.has_matrix = own.was_solved = false;
   own.near = own.given;
-  own.order = order_of(ptrs, a.col_idxs);
-  own.notes.clear();
-  if (!own.order.empty()) own.notes.emplace_back("columns did not ascend in each row: the rows were sorted");
-  const std::vector<int> sorted = in_order(own.order, a.col_idxs);
   own.matrix.num_rows = own.matrix.num_cols = static_cast<std::int64_t>(ptrs.size()) - 1;
   own.matrix.row_ptrs = to_device<std::size_t>(own.space, "prekond::host_solver::row_ptrs", ptrs);
-  own.matrix.col_idxs = to_device<int>(own.space, "prekond::host_solver::col_idxs",
-                                       own.order.empty() ? a.col_idxs : std::span<const int>(sorted));
+  own.matrix.col_idxs = to_device<int>(own.space, "prekond::host_solver::col_idxs", a.col_idxs);
   own.use(a.values);
   own.solver.set_matrix(own.space, own.source());
   own.has_matrix = true;
@@ -198,7 +163,8 @@ std::string HostSolver::methods() const {
   return m_state->was_solved ? to_string(m_state->solver.chosen()) : "";
 }
 const std::vector<std::string>& HostSolver::notes() const {
-  return m_state->notes;
+  static const std::vector<std::string> none;
+  return m_state->has_matrix ? m_state->solver.notes() : none;
 }
 std::int64_t HostSolver::setups() const {
   return m_state->solver.setups();

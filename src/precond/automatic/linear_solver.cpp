@@ -3,6 +3,7 @@
 #include <prekond/core/error.hpp>
 #include <prekond/matrix/spmv.hpp>
 #include <prekond/matrix/validate.hpp>
+#include <prekond/pattern/permute.hpp>
 #include <prekond/precond/linear_solver.hpp>
 #include <prekond/precond/registry.hpp>
 
@@ -40,24 +41,62 @@ void LinearSolver<Scalar, Space>::set_matrix(const Space& space, const MatrixSou
   if (a.num_rows() != a.num_cols())
     throw InputError("a solver needs a square matrix, and this one has " + std::to_string(a.num_rows()) +
                      " rows and " + std::to_string(a.num_cols()) + " columns");
-  validate<Scalar, Space>(space, a.csr());
-  m_operator = std::make_unique<CsrOperator<Scalar, Space>>(a.csr());
-  m_source.emplace(a);
+  validate<Scalar, Space>(space, a.csr(), true);
+  Sorted sorted;
+  if (!rows_ascend<Scalar, Space>(space, a.csr())) sorted = sorted_rows(space, a.csr());
+  m_source.reset();  // nothing looks at the rows of before any more
+  m_operator = nullptr;
   m_made = nullptr;
   m_chosen.reset();
+  m_sorted = sorted;
+  m_notes.clear();
+  if (m_sorted.places.extent(0) > 0)
+    m_notes.emplace_back("columns did not ascend in each row: the rows were sorted, in a copy");
+  use(space, a);
+}
+
+/// \throws InputError for two entries in one place
+template <class Scalar, class Space>
+auto LinearSolver<Scalar, Space>::sorted_rows(const Space& space, const CsrView<Scalar, Space>& a) -> Sorted {
+  const Ordering<Space> order = natural_ordering<Space>(space, a.num_rows);
+  const PermutedPattern<Space> pattern = permute_pattern<Space>(space, a, order);
+  const Sorted sorted = {{a.num_rows, a.num_cols, pattern.graph.row_ptrs, pattern.graph.col_idxs,
+                          allocate<Vector<Scalar, Space>>(space, "prekond::linear_solver::values", a.nnz())},
+                         pattern.source};
+  if (rows_ascend<Scalar, Space>(space, sorted.rows)) return sorted;
+  permute_values<Scalar, Space>(space, sorted.places, a.values, sorted.rows.values);
+  try {
+    validate<Scalar, Space>(space, sorted.rows);
+  } catch (const InputError& error) {
+    throw InputError(std::string(error.what()) + " (in the sorted row)", error.row());
+  }
+  return sorted;
+}
+
+/// A with these values, in the caller's order of entries. Fences where rows were sorted.
+template <class Scalar, class Space>
+void LinearSolver<Scalar, Space>::use(const Space& space, const MatrixSource<Scalar, Space>& a) {
+  if (m_sorted.places.extent(0) > 0) {
+    m_source.emplace(a.with_rows(m_sorted.rows));
+    permute_values<Scalar, Space>(space, m_sorted.places, a.csr().values, m_sorted.rows.values);
+    space.fence("prekond::linear_solver::sorted");  // another instance may solve, and the caller's arrays go
+  } else {
+    m_source.emplace(a);
+  }
+  m_operator = std::make_unique<CsrOperator<Scalar, Space>>(m_source->csr());
 }
 
 template <class Scalar, class Space>
 void LinearSolver<Scalar, Space>::set_values(const Space& space, const MatrixSource<Scalar, Space>& a) {
   if (!m_source) return set_matrix(space, a);
-  if (a.num_rows() != m_source->num_rows() || a.csr().nnz() != m_source->csr().nnz())
+  if (a.num_rows() != m_source->num_rows() || a.num_cols() != a.num_rows() ||
+      a.csr().nnz() != m_source->csr().nnz())
     throw InputError(
         "set_values takes a matrix of the last one's pattern, with " + std::to_string(m_source->num_rows()) +
         " rows and " + std::to_string(m_source->csr().nnz()) + " entries; this one has " +
         std::to_string(a.num_rows()) + " and " + std::to_string(a.csr().nnz()) + ": set_matrix takes it");
   if (m_options.reuse == SetupReuse::none) return set_matrix(space, a);
-  m_operator = std::make_unique<CsrOperator<Scalar, Space>>(a.csr());
-  m_source.emplace(a);
+  use(space, a);
   m_is_current = false;
 }
 
@@ -154,16 +193,20 @@ SolveResult LinearSolver<Scalar, Space>::solve(const Space& space, VectorView<co
                                                VectorView<Scalar, Space> x, const Monitor& monitor) {
   if (!m_source) throw std::logic_error("LinearSolver: solve before set_matrix");
   StoppingOptions stopping = m_options.stopping;
-  if (!m_made) return solve_anew(space, b, x, stopping, monitor);
   SolveResult sum;
   const auto add = [&](SolveResult result) {
     stopping.max_iters = std::max<std::int64_t>(0, stopping.max_iters - result.iterations);
     result.iterations += sum.iterations;
     result.matrix_products += sum.matrix_products;
     result.seconds += sum.seconds;
+    result.notes = m_notes;
     sum = result;
     return sum.converged || stopping.max_iters == 0;
   };
+  if (!m_made) {
+    add(solve_anew(space, b, x, stopping, monitor));
+    return sum;
+  }
   std::optional<SolveResult> result = attempt(space, b, x, stopping, monitor, !m_is_current && is_due());
   if (result && add(*result)) {
     if (!m_is_current) m_pause = 0;

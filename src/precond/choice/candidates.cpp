@@ -24,8 +24,8 @@ constexpr double of_multigrid_with_vectors = 20;
 constexpr double near = 3, farthest = 4;
 /// From this number of rows on, the rows of the last resort have all the entries that they may have.
 constexpr double rows_of_full_fill = 20000;
-/// Steps of IDR, with a product each, over those of BiCGSTAB, which has two.
-constexpr double steps_of_idr = 2;
+/// Steps of IDR, with a product each, over those of BiCGSTAB, which has two, on Helmholtz problems.
+constexpr double steps_of_idr = 1.1;
 /// The setup of a method that is not in the list.
 constexpr double usual_setup = 100;
 

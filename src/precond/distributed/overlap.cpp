@@ -402,6 +402,17 @@ void Overlap<Scalar, Space>::fetch(const Space& space, const Distributed& a) {
 }
 
 template <class Scalar, class Space>
+void Overlap<Scalar, Space>::fetch_values(const Space& space, const Distributed& a) {
+  forget_matrix();
+  const bool is_first = m_came.row_ptrs.extent(0) == 0;
+  if (!m_exchange) m_exchange = a.make_row_exchange(space, m_remote);
+  m_came =
+      m_exchange->fetch(space, {a.own_rows(), a.global_numbers(space)}, {}, is_first ? nullptr : &m_came);
+  a.together([&] { assemble(space, a, {{m_remote}, {m_came}}); });
+  m_came.values = {};
+}
+
+template <class Scalar, class Space>
 bool Overlap<Scalar, Space>::is_up_to_date(const Space& space, const Distributed& a) const {
   bool is_same = false;
   a.together([&] { is_same = has_own_rows_of(space, a); });

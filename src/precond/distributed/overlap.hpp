@@ -7,6 +7,7 @@
 #include <prekond/precond/matrix_preconditioner.hpp>
 
 #include <cstdint>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -48,8 +49,11 @@ class Overlap {
   /// Collective. S is all rows. \pre they are numbered 0, 1, ..., see numbers_from_zero
   Overlap(const Space& space, const Distributed& a);
 
-  /// Collective. The rows of S with the values that they have now, one message a neighbour.
+  /// Collective. The rows of S with the values that they have now.
   void fetch(const Space& space, const Distributed& a);
+  /// Collective. The same where A has the pattern that it had on all ranks, and single rows: from the second
+  /// time on one message a neighbour, with the values.
+  void fetch_values(const Space& space, const Distributed& a);
 
   /// Collective. Is matrix() what `fetch` would bring? Each rank compares its own rows with those in there,
   /// bit by bit: where none finds a difference, no row of another rank has one. False too where a rank has
@@ -98,6 +102,8 @@ class Overlap {
   Vector<int, Space> m_own_places, m_remote_places, m_sources;
   Vector<unsigned char, Space> m_is_wanted;
   Matrix m_matrix;
+  std::unique_ptr<const RowExchange<Scalar, Space>> m_exchange;  ///< of fetch_values
+  RemoteRows<Scalar, Space> m_came;                              ///< by it
   std::int64_t m_num_cut = 0;
 };
 

@@ -31,15 +31,20 @@ class ImportedProduct : public Operator<Scalar, Space> {
              Scalar alpha, Scalar beta) const override {
     const std::size_t k = y.extent(1);
     if (k == 0) return;
-    if (m_all.extent(1) < k) {
-      m_all = {};
-      m_all =
-          allocate<MultiVector<Scalar, Space>>(space, "prekond::rows_of_ranks::vectors", m_rows.num_cols, k);
-    }
+    reserve(space, k);
     const MultiVectorView<Scalar, Space> all =
         Kokkos::subview(m_all, Kokkos::ALL, std::make_pair(std::size_t(0), k));
     m_columns.apply(space, x, all);
     spmv<Scalar, Space>(space, alpha, m_rows, all, beta, y);
+  }
+
+  /// Room for k vectors.
+  void reserve(const Space& space, std::size_t k) const {
+    m_columns.reserve(space, static_cast<int>(k));
+    if (m_all.extent(1) >= k) return;
+    m_all = {};
+    m_all =
+        allocate<MultiVector<Scalar, Space>>(space, "prekond::rows_of_ranks::vectors", m_rows.num_cols, k);
   }
 
  private:
@@ -82,6 +87,7 @@ class RowsOfRanks : public SameRanks<Scalar, Space> {
   }
 
   const Operator<Scalar, Space>& product() const override { return *m_product; }
+  void reserve(const Space& space, int num_vectors) const { m_product->reserve(space, num_vectors); }
   const VectorImport<Scalar, Space>& column_import() const override { return *m_import; }
 
   RemoteRows<Scalar, Space> remote_rows(const Space& space,

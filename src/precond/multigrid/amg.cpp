@@ -75,6 +75,11 @@ void Amg<Scalar, Space>::apply_step(const Space& space, MultiVectorView<const Sc
 }
 
 template <class Scalar, class Space>
+bool Amg<Scalar, Space>::is_exact() const {
+  return m_hierarchy && m_hierarchy->levels().front().is_exact;
+}
+
+template <class Scalar, class Space>
 bool Amg<Scalar, Space>::is_possible_over_ranks(const Space& space, const Distributed& a) const {
   return most_gathered_rows(true) > 0 && m_options.has_distributed_levels() && a.redistributes() &&
          impl::distributed::numbers_from_zero<Scalar, Space>(space, a);

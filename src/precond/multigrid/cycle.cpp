@@ -8,12 +8,6 @@
 #include "precond/setup/workspace_columns.hpp"
 
 namespace prekond::impl::amg {
-namespace {
-
-template <class Space>
-using Rows = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
-
-}  // namespace
 
 template <class Scalar, class Space>
 std::unique_ptr<Workspace> Hierarchy<Scalar, Space>::make_workspace(const Space& space,
@@ -36,12 +30,8 @@ std::unique_ptr<Workspace> Hierarchy<Scalar, Space>::make_workspace(const Space&
     }
     if (m_levels[l].is_exact) continue;
     vectors.residual = vector("prekond::amg::residual");
-    if (takes_two_steps(l)) {
-      vectors.first = vector("prekond::amg::first_step");
-      vectors.product = vector("prekond::amg::first_product");
-      vectors.scalars =
-          allocate<MultiVector<Scalar, Space>>(space, "prekond::amg::scalars", KScalars::size, num_vectors);
-    }
+    if (takes_two_steps(l))
+      vectors.steps = StepVectors<Scalar, Space>(space, m_levels[l].num_rows(), num_vectors);
     if (!m_levels[l].smoother->can_apply_add()) vectors.correction = vector("prekond::amg::correction");
   }
   return workspace;
@@ -88,49 +78,17 @@ void Hierarchy<Scalar, Space>::correct(const Space& space, std::size_t l, ConstV
     level.transfer.p.add_product(space, coarse_x, x);
 }
 
-/// x = B b, with B a coarser level's part of the cycle.
+/// x = B b, with B a coarser level's part of the cycle. b may be overwritten.
 template <class Scalar, class Space>
 void Hierarchy<Scalar, Space>::solve_coarser(const Space& space, std::size_t l, View b, View x,
                                              CycleWorkspace<Scalar, Space>& workspace) const {
-  if (takes_two_steps(l))
-    two_steps(space, l, b, x, workspace);
-  else
-    cycle(space, l, b, x, workspace);
-}
-
-/// Two steps of a flexible Krylov method for A x = b from zero, preconditioned by the level's cycle. b is
-/// overwritten.
-template <class Scalar, class Space>
-void Hierarchy<Scalar, Space>::two_steps(const Space& space, std::size_t l, View b, View x,
-                                         CycleWorkspace<Scalar, Space>& workspace) const {
-  const Level<Scalar, Space>& level = m_levels[l];
+  if (!takes_two_steps(l)) return cycle(space, l, b, x, workspace);
   const LevelVectors<Scalar, Space>& vectors = workspace.levels[l];
-  const std::size_t count = b.extent(1);
-  const auto n = static_cast<std::int64_t>(b.extent(0));
-  const View c = first_columns<Scalar, Space>(vectors.first, count), d = x,
-             product_c = first_columns<Scalar, Space>(vectors.product, count),
-             product_d = first_columns<Scalar, Space>(vectors.residual, count),
-             scalars = first_columns<Scalar, Space>(vectors.scalars, count);
-  const bool by_energy = m_steps == KSteps::conjugate_gradients;
-  const auto filed = [&](std::size_t k, int first, int number) {
-    return VectorView<Scalar, Space>(column(scalars, k).data() + first, number);
-  };
-  cycle(space, l, b, c, workspace);
-  level.a.multiply(space, c, product_c);
-  for (std::size_t k = 0; k < count; ++k)
-    block_reduce<2>(
-        space, "prekond::amg::first_dots", n, workspace.reduce, filed(k, KScalars::rho1, 2),
-        FirstDots<Scalar, Space>{column(by_energy ? c : product_c, k), column(product_c, k), column(b, k)});
-  Kokkos::parallel_for("prekond::amg::take_first_step", Rows<Space>(space, 0, n),
-                       TakeFirstStep<Scalar, Space>{scalars, product_c, b});
-  cycle(space, l, b, d, workspace);
-  level.a.multiply(space, d, product_d);
-  for (std::size_t k = 0; k < count; ++k)
-    block_reduce<3>(space, "prekond::amg::second_dots", n, workspace.reduce, filed(k, KScalars::gamma, 3),
-                    SecondDots<Scalar, Space>{column(by_energy ? d : product_d, k), column(product_c, k),
-                                              column(product_d, k), column(b, k)});
-  Kokkos::parallel_for("prekond::amg::take_both_steps", Rows<Space>(space, 0, n),
-                       TakeBothSteps<Scalar, Space>{scalars, c, x});
+  two_steps<Scalar, Space>(
+      space, m_steps, b, x, vectors.steps, first_columns<Scalar, Space>(vectors.residual, b.extent(1)),
+      workspace.reduce, Reducer<Scalar, Space>(),
+      [&](ConstView right, View result) { cycle(space, l, right, result, workspace); },
+      [&](ConstView vector, View product) { m_levels[l].a.multiply(space, vector, product); });
 }
 
 /// Does `sweeps` steps x <- x + omega M^-1 (b - A x); the first begins with x = 0 where `from_zero`.

@@ -130,8 +130,7 @@ struct LevelVectors {
   MultiVector<Scalar, Space> residual;    ///< scaled by omega for the smoother
   MultiVector<Scalar, Space> correction;  ///< where the smoother cannot add
   std::unique_ptr<Workspace> smoother;
-  MultiVector<Scalar, Space> first, product;  ///< of two steps: c and A c; A d is in `residual`
-  MultiVector<Scalar, Space> scalars;         ///< of them: KScalars, a column each
+  StepVectors<Scalar, Space> steps;  ///< of two steps, whose A d is in `residual`
 };
 
 template <class Scalar, class Space>
@@ -220,8 +219,6 @@ class Hierarchy {
                CycleWorkspace<Scalar, Space>& workspace) const;
   void solve_coarser(const Space& space, std::size_t level, View b, View x,
                      CycleWorkspace<Scalar, Space>& workspace) const;
-  void two_steps(const Space& space, std::size_t level, View b, View x,
-                 CycleWorkspace<Scalar, Space>& workspace) const;
   void smooth(const Space& space, std::size_t level, ConstView b, View x, int sweeps, bool from_zero,
               CycleWorkspace<Scalar, Space>& workspace) const;
 

@@ -1,9 +1,12 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// Kernels of a coarser level's two steps in a K-cycle.
+/// A coarser level's two steps in a K-cycle.
 #include <prekond/core/impl/block_reduce.hpp>
+#include <prekond/core/reducer.hpp>
 #include <prekond/core/views.hpp>
+
+#include "precond/setup/workspace_columns.hpp"
 
 #include <limits>
 
@@ -98,5 +101,65 @@ struct TakeBothSteps {
     }
   }
 };
+
+/// The vectors that two steps write besides x and b.
+template <class Scalar, class Space>
+struct StepVectors {
+  StepVectors() = default;
+  StepVectors(const Space& space, std::int64_t num_rows, int num_vectors)
+      : first(allocate<MultiVector<Scalar, Space>>(space, "prekond::amg::first_step", num_rows, num_vectors)),
+        product(allocate<MultiVector<Scalar, Space>>(space, "prekond::amg::first_product", num_rows,
+                                                     num_vectors)),
+        scalars(allocate<MultiVector<Scalar, Space>>(space, "prekond::amg::scalars", KScalars::size,
+                                                     num_vectors)) {}
+
+  MultiVector<Scalar, Space> first, product;  ///< c and A c
+  MultiVector<Scalar, Space> scalars;         ///< KScalars, a column each
+};
+
+/// Two steps of a flexible Krylov method for A x = b from zero, over all ranks of the reducer.
+/// `cycle(b, x)` is the level's cycle, `multiply(x, y)` y = A x, and `product_d` room for A d, which the
+/// cycle may overwrite. b is overwritten.
+///
+/// Shapes: b, x and product_d the rank's rows x k, `vectors` of as many rows and k columns at least.
+/// Cost: two cycles, two products, and for each of the k vectors two reductions, over ranks with a sum each.
+template <class Scalar, class Space, class Cycle, class Multiply>
+void two_steps(const Space& space, KSteps method, const MultiVectorView<Scalar, Space>& b,
+               const MultiVectorView<Scalar, Space>& x, const StepVectors<Scalar, Space>& vectors,
+               const MultiVectorView<Scalar, Space>& product_d, ReduceWorkspace<Scalar, Space>& reduce,
+               const Reducer<Scalar, Space>& reducer, const Cycle& cycle, const Multiply& multiply) {
+  using View = MultiVectorView<Scalar, Space>;
+  const std::size_t count = b.extent(1);
+  const Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>> rows(space, 0, b.extent(0));
+  const auto n = static_cast<std::int64_t>(b.extent(0));
+  const View c = first_columns<Scalar, Space>(vectors.first, count), d = x,
+             product_c = first_columns<Scalar, Space>(vectors.product, count),
+             scalars = first_columns<Scalar, Space>(vectors.scalars, count);
+  const bool by_energy = method == KSteps::conjugate_gradients;
+  const auto filed = [&](std::size_t k, int first, int number) {
+    return VectorView<Scalar, Space>(column(scalars, k).data() + first, number);
+  };
+  cycle(b, c);
+  multiply(c, product_c);
+  for (std::size_t k = 0; k < count; ++k) {
+    const VectorView<Scalar, Space> sums = filed(k, KScalars::rho1, KScalars::first_count);
+    block_reduce<2>(
+        space, "prekond::amg::first_dots", n, reduce, sums,
+        FirstDots<Scalar, Space>{column(by_energy ? c : product_c, k), column(product_c, k), column(b, k)});
+    reducer.sum(space, sums);
+  }
+  Kokkos::parallel_for("prekond::amg::take_first_step", rows,
+                       TakeFirstStep<Scalar, Space>{scalars, product_c, b});
+  cycle(b, d);
+  multiply(d, product_d);
+  for (std::size_t k = 0; k < count; ++k) {
+    const VectorView<Scalar, Space> sums = filed(k, KScalars::gamma, KScalars::size - KScalars::gamma);
+    block_reduce<3>(space, "prekond::amg::second_dots", n, reduce, sums,
+                    SecondDots<Scalar, Space>{column(by_energy ? d : product_d, k), column(product_c, k),
+                                              column(product_d, k), column(b, k)});
+    reducer.sum(space, sums);
+  }
+  Kokkos::parallel_for("prekond::amg::take_both_steps", rows, TakeBothSteps<Scalar, Space>{scalars, c, x});
+}
 
 }  // namespace prekond::impl::amg

@@ -28,7 +28,8 @@ RemoteRows<Scalar, Space> rows_by_number(const Space& space, VectorView<const in
                                          const NumberedRows<Scalar, Space>& a,
                                          const NumberedRows<Scalar, Space>& other = {});
 
-/// Row r of the result is row slots(r) of `rows`. Cost: one reading and one writing. Fences.
+/// Row r of the result is row slots(r) of `rows`, whose values may be gone. Cost: one reading and one
+/// writing. Fences.
 template <class Scalar, class Space>
 RemoteRows<Scalar, Space> reordered_rows(const Space& space, const RemoteRows<Scalar, Space>& rows,
                                          VectorView<const int, Space> slots);

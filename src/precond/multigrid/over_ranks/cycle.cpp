@@ -27,6 +27,11 @@ std::unique_ptr<Workspace> LevelOverRanks<Scalar, Space>::make_workspace(const S
   workspace->coarse_remote = block("prekond::amg::remote", m_coarse_import->num_remote());
   workspace->coarse = m_coarse->make_workspace(space, num_vectors);
   m_coarse_import->reserve(space, num_vectors);
+  if (!m_takes_two_steps) return workspace;
+  workspace->steps = StepVectors<Scalar, Space>(space, m_r.num_rows(), num_vectors);
+  workspace->last_product = block("prekond::amg::last_product", m_r.num_rows());
+  workspace->reduce = ReduceWorkspace<Scalar, Space>(space, m_r.num_rows());
+  m_product->reserve(space, num_vectors);
   return workspace;
 }
 
@@ -55,8 +60,25 @@ void LevelOverRanks<Scalar, Space>::correct(const Space& space, ConstView b, Vie
              coarse_x = first(workspace.coarse_x), coarse_remote = first(workspace.coarse_remote);
   if (!from_zero) m_a.residual(space, Scalar(1), b, x, residual, first(workspace.remote));
   m_r.multiply_transposed(space, from_zero ? b : ConstView(residual), coarse_b, coarse_remote);
-  m_coarse->apply(space, coarse_b, coarse_x, *workspace.coarse);
+  solve_coarser(space, coarse_b, coarse_x, workspace);
   m_p.multiply(space, coarse_x, !from_zero, x, coarse_remote);
+}
+
+/// x = B b, see Hierarchy::solve_coarser.
+template <class Scalar, class Space>
+void LevelOverRanks<Scalar, Space>::solve_coarser(const Space& space, View b, View x,
+                                                  LevelWorkspace<Scalar, Space>& workspace) const {
+  const auto cycle = [&](ConstView right, View result) {
+    m_coarse->apply(space, right, result, *workspace.coarse);
+  };
+  if (!m_takes_two_steps) return cycle(b, x);
+  const Distributed& coarse = m_product->matrix();
+  two_steps<Scalar, Space>(
+      space, m_options.is_for_spd() ? KSteps::conjugate_gradients : KSteps::minimal_residual, b, x,
+      workspace.steps, first_columns<Scalar, Space>(workspace.last_product, b.extent(1)), workspace.reduce,
+      coarse.reducer(), cycle, [&](ConstView vector, View product) {
+        coarse.product().apply(space, vector, product, Scalar(1), Scalar(0));
+      });
 }
 
 /// Does `sweeps` steps x <- x + omega M^-1 (b - A x); the first begins with x = 0 where `from_zero`.

@@ -187,7 +187,7 @@ LevelOverRanks<Scalar, Space>::LevelOverRanks(const Space& space, const AmgOptio
 
 template <class Scalar, class Space>
 void LevelOverRanks<Scalar, Space>::numeric(const Space& space, const Distributed& a, Report& report) {
-  m_overlap->fetch(space, a);
+  m_overlap->fetch_values(space, a);
   measure(space, a);
   if (m_coarse_rows) make_coarser(space, a);
   finish(space, a, report);
@@ -202,7 +202,7 @@ void LevelOverRanks<Scalar, Space>::finish(const Space& space, const Distributed
   store(space, a, report);
   set_smoother(space, a, report);
   file(a, report);
-  if (m_coarse_rows) solve_coarser(space, report);
+  if (m_coarse_rows) set_up_coarser(space, report);
 }
 
 /// Collective. The row sums of A[S, S], of which other ranks' rows are not all there, are not larger than
@@ -408,10 +408,11 @@ AmgOptions LevelOverRanks<Scalar, Space>::coarser_options() const {
 
 /// Collective.
 template <class Scalar, class Space>
-void LevelOverRanks<Scalar, Space>::solve_coarser(const Space& space, Report& report) {
+void LevelOverRanks<Scalar, Space>::set_up_coarser(const Space& space, Report& report) {
   if (!m_coarse) {
-    m_coarse = std::make_unique<DistributedPreconditioner<Scalar, Space>>(
-        std::make_unique<Amg<Scalar, Space>>(coarser_options()));
+    auto amg = std::make_unique<Amg<Scalar, Space>>(coarser_options());
+    m_coarse_amg = amg.get();
+    m_coarse = std::make_unique<DistributedPreconditioner<Scalar, Space>>(std::move(amg));
     m_coarse->set_near_null_space(m_coarse_near);
   }
   m_coarse->numeric(space, m_product->matrix());
@@ -422,7 +423,10 @@ void LevelOverRanks<Scalar, Space>::solve_coarser(const Space& space, Report& re
   report.bytes += coarse.bytes;
   report.host_seconds += coarse.host_seconds;
   report.numeric_flops += coarse.numeric_flops;
-  report.apply_flops += coarse.apply_flops * (m_options.is_coarser && m_options.cycle == AmgCycle::w ? 2 : 1);
+  m_takes_two_steps =
+      m_options.cycle == AmgCycle::k && m_product->matrix().largest(m_coarse_amg->is_exact() ? 0 : 1) > 0;
+  const bool is_twice = m_options.cycle == AmgCycle::w ? m_options.is_coarser : m_takes_two_steps;
+  report.apply_flops += coarse.apply_flops * (is_twice ? 2 : 1);
 }
 
 template <class Scalar, class Space>

@@ -23,6 +23,9 @@ struct LevelWorkspace : Workspace {
   MultiVector<Scalar, Space> coarse_b, coarse_x;
   MultiVector<Scalar, Space> remote, coarse_remote;  ///< entries of other ranks
   std::unique_ptr<Workspace> smoother, coarse;
+  StepVectors<Scalar, Space> steps;  ///< of a K-cycle's two on the coarser level
+  MultiVector<Scalar, Space> last_product;
+  ReduceWorkspace<Scalar, Space> reduce;
 };
 
 /// A level of smoothed aggregation whose rows are distributed over ranks, and what solves the next coarser
@@ -42,7 +45,7 @@ struct LevelWorkspace : Workspace {
 /// Cost beyond that of the rank's rows: S, two exchanges a round of the independent set (on a host with
 /// contiguous rows one an iteration), and some ten of rows at the border; of an application an exchange for
 /// each product. A later numeric phase keeps patterns, Q, imports and the layouts of stored matrices, and
-/// exchanges rows of A, P and A_c.
+/// exchanges the values of rows of A, P and A_c (of A from the second later one on; before, with columns).
 template <class Scalar, class Space>
 class LevelOverRanks {
  public:
@@ -75,7 +78,7 @@ class LevelOverRanks {
   void finish(const Space& space, const Distributed& a, Report& report);
   void store(const Space& space, const Distributed& a, Report& report);
   void set_smoother(const Space& space, const Distributed& a, Report& report);
-  void solve_coarser(const Space& space, Report& report);
+  void set_up_coarser(const Space& space, Report& report);
   void file(const Distributed& a, Report& report) const;
   AmgOptions coarser_options() const;
 
@@ -83,6 +86,7 @@ class LevelOverRanks {
               LevelWorkspace<Scalar, Space>& workspace) const;
   void correct(const Space& space, ConstView b, View x, bool from_zero,
                LevelWorkspace<Scalar, Space>& workspace) const;
+  void solve_coarser(const Space& space, View b, View x, LevelWorkspace<Scalar, Space>& workspace) const;
 
   AmgOptions m_options;
   bool m_is_system = false;
@@ -100,6 +104,8 @@ class LevelOverRanks {
   distributed::SplitMatrix<Scalar, Space> m_a, m_p, m_r;
 
   PolynomialPreconditioner<Scalar, Space>* m_polynomial = nullptr;  ///< m_smoother's method
+  const Amg<Scalar, Space>* m_coarse_amg = nullptr;                 ///< m_coarse's method
+  bool m_takes_two_steps = false;  ///< of a K-cycle, on a coarser level that is not exact
   std::unique_ptr<DistributedPreconditioner<Scalar, Space>> m_smoother, m_coarse;
   double m_omega = 1;
 };

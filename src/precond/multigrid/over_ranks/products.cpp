@@ -160,7 +160,8 @@ void CoarseProduct<Scalar, Space>::multiply(const Space& space, const Distribute
                                             const CsrView<Scalar, Space>& r) {
   const Numbers<Space> numbers = m_of_p.all(space);
   const NumberedRows<Scalar, Space> own{p, numbers};
-  const auto fetched = m_rows_of_p->fetch(space, own);
+  m_fetched = m_rows_of_p->fetch(space, own, {}, m_matrix ? &m_fetched : nullptr);
+  const RemoteRows<Scalar, Space>& fetched = m_fetched;
   const auto num_own = static_cast<std::int64_t>(m_of_p.own.extent(0));
   a.together([&] {
     m_of_product = m_of_p.with(space, fetched.col_idxs);
@@ -171,12 +172,15 @@ void CoarseProduct<Scalar, Space>::multiply(const Space& space, const Distribute
     space.fence("prekond::amg::coarse_product");  // P's rows go away
     m_times_p.c.values = {};
   });
+  m_fetched.values = {};
   Matrix<Scalar, Space>& part = m_part.c;
   const auto row_ptrs = Kokkos::subview(part.row_ptrs, std::make_pair(num_own, part.num_rows + 1));
   const CsrView<Scalar, Space> for_others(part.num_rows - num_own, part.num_cols, row_ptrs, part.col_idxs,
                                           part.values);
-  const auto given = m_contributions->give(space, {for_others, m_of_product.all(space)});
-  a.together([&] { add_given(space, given); });
+  m_given =
+      m_contributions->give(space, {for_others, m_of_product.all(space)}, m_matrix ? &m_given : nullptr);
+  a.together([&] { add_given(space, m_given); });
+  m_given.rows.values = {};
   part.values = {};
   if (!m_matrix)
     m_matrix =

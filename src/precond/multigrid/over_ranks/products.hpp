@@ -59,12 +59,16 @@ class CoarseProduct {
   const Matrix<Scalar, Space>& rows() const { return m_rows; }  ///< the rank's rows of A_c
   /// A_c as long as `rows` stay, with the values that they have.
   const Distributed& matrix() const { return *m_matrix; }
+  /// Room for its products with that many vectors.
+  void reserve(const Space& space, int num_vectors) const { m_matrix->reserve(space, num_vectors); }
 
  private:
   void add_given(const Space& space, const GivenRows<Scalar, Space>& given);
 
   distributed::ColumnNumbers<Space> m_of_p, m_of_product, m_of_coarse;  ///< the columns of P, A P and A_c
   std::unique_ptr<const RowExchange<Scalar, Space>> m_rows_of_p, m_contributions;
+  RemoteRows<Scalar, Space> m_fetched;           ///< of P, and
+  GivenRows<Scalar, Space> m_given;              ///< of P^T A P, by the last numeric phase
   RankProduct<Scalar, Space> m_times_p, m_part;  ///< A P; P^T A P of this rank's rows of A
   Matrix<Scalar, Space> m_rows;
   std::unique_ptr<const distributed::RowsOfRanks<Scalar, Space>> m_matrix;
