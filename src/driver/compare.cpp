@@ -24,6 +24,7 @@ struct Row {
   std::int64_t iterations = 0;
   double setup = 0, solve = 0, total = 0;  ///< seconds
   double density = 0;
+  bool is_fastest = false;
 
   /// `exact`: for a program that reads them.
   std::vector<std::string> cells(bool exact) const {
@@ -37,7 +38,7 @@ struct Row {
             seconds(solve),
             seconds(total),
             exact ? format("%.9g", density) : format("%.3f", density),
-            reason};
+            reason + (is_fastest && !exact ? " (fastest)" : "")};
   }
 };
 
@@ -54,10 +55,11 @@ std::string markdown_cell(const std::string& cell) {
   return text;
 }
 
-/// The rows of the table, the least setup and solve first, and the failures.
+/// The rows of the table, the least setup and `solves` solves first, and the failures.
 class Table {
  public:
-  explicit Table(std::size_t num_rows) : m_num_rows(num_rows) {}
+  Table(std::size_t num_rows, std::int64_t solves)
+      : m_num_rows(num_rows), m_more_solves(static_cast<double>(solves - 1)) {}
 
   template <class Scalar>
   void add(const MethodFacts& method, const Outcome<Scalar>& outcome) {
@@ -66,6 +68,8 @@ class Table {
     const SolveResult& result = outcome.solve;
     const std::string reason = outcome.is_late ? "ended by --patience" : solver.at("reason");
     add_failure(method.label, exit_code(result, outcome.signal), reason);
+    const double solve = solver.at("seconds"), once = report.at("total_seconds");
+    if (result.converged) m_least = std::min(m_least, once);
     m_rows.push_back({.label = method.label,
                       .solver = method.solver_name,
                       .reason = reason + (result.converged ? "" : " (not converged)"),
@@ -73,16 +77,13 @@ class Table {
                       .converged = result.converged,
                       .iterations = result.iterations,
                       .setup = precond.at("setup_seconds"),
-                      .solve = solver.at("seconds"),
-                      .total = report.at("total_seconds"),
+                      .solve = solve,
+                      .total = once + m_more_solves * solve,
                       .density = precond.at("density")});
   }
-  /// The seconds that a row may take: `patience` times the least total so far, and one.
+  /// The seconds that a row may take: `patience` times the least setup and solve so far, and one.
   double most_seconds(double patience) const {
-    double least = std::numeric_limits<double>::infinity();
-    for (const Row& row : m_rows)
-      if (row.converged) least = std::min(least, row.total);
-    return patience > 0 ? 1 + patience * least : std::numeric_limits<double>::infinity();
+    return patience > 0 ? 1 + patience * m_least : std::numeric_limits<double>::infinity();
   }
 
   /// On all processes, where only the root adds rows.
@@ -114,7 +115,7 @@ class Table {
     std::stable_sort(m_rows.begin(), m_rows.end(), [](const Row& a, const Row& b) {
       return a.converged != b.converged ? a.converged : a.converged && a.total < b.total;
     });
-    if (m_rows.size() > 1 && m_rows.front().converged) m_rows.front().reason += " (fastest)";
+    if (m_rows.size() > 1 && m_rows.front().converged) m_rows.front().is_fastest = true;
   }
 
   void print() const {
@@ -156,6 +157,8 @@ class Table {
   }
 
   std::size_t m_num_rows;
+  double m_more_solves;
+  double m_least = std::numeric_limits<double>::infinity();  ///< setup and solve of a row that converged
   std::vector<Row> m_rows;
   ExitCode m_worst = done;
   int m_failed = 0;
@@ -169,6 +172,8 @@ void print_title(const Json& row, const Settings& settings) {
   std::printf("%s\n", text_of(matrix.at("source"), ": ", matrix.at("rows"), " rows, ", matrix.at("nnz"),
                               " entries; rtol ", settings.stopping.rtol)
                           .c_str());
+  if (settings.choice.solves > 1)
+    std::printf("totals of one setup and %lld solves\n", static_cast<long long>(settings.choice.solves));
   for (const auto& [name, text] : order_texts(row)) std::printf("%s %s\n", name.c_str(), text.c_str());
   for (const std::string note : row.at("notes")) std::printf("note: %s\n", note.c_str());
   if (row.at("prekond").at("processes") > 1) std::printf("%s\n", distribution_text(row).c_str());
@@ -243,7 +248,7 @@ void compare(const Context& context, const std::vector<Method<Scalar>>& named, M
   if (named.front().is_automatic) listed = methods_of_list(context, problem);
   const std::vector<Method<Scalar>>& methods = listed.empty() ? named : listed;
   Json reports = Json::array();
-  Table table(methods.size());
+  Table table(methods.size(), context.settings.choice.solves);
   const auto compare_all = [&](const std::vector<Method<Scalar>>& rows) {
     for (std::size_t k = 0; k < rows.size() && Interrupts::requested() == 0; ++k) {
       context.progress.row(k + 1, rows.size(), rows[k].label);

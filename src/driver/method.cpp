@@ -270,8 +270,8 @@ std::vector<Method<Scalar>> choose_methods(const CommandLine& line) {
     settings.refuse("solver",
                     "--solver auto of compare is for --precond auto: name a solver, or leave --precond out");
   const bool chooses = (line.command == "solve" || line.command == "compare") && is_automatic(settings);
-  for (const char* key : {"solves", "budget", "probe"})
-    if (!chooses && settings.given.contains(key))
+  for (const std::string key : {"solves", "budget", "probe"})  // compare has a table of any methods by solves
+    if (!chooses && settings.given.contains(key) && (line.command != "compare" || key != "solves"))
       settings.refuse(key, text_of("--", key,
                                    " is for auto, and both methods are named: leave it out, or name "
                                    "one of --precond and --solver"));

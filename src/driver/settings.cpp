@@ -87,7 +87,7 @@ std::vector<SettingKey> method_keys() {
        "each with its own solver where --solver names none",
        &S::precond},
       {"info", "precond", "NAME", "M of --condition", &S::precond},
-      {"solve", "solves", "N"},
+      {methods, "solves", "N"},
       {"solve", "budget", "NUMBER"},
       {"solve", "probe", ""},
       {most, "order", order_names(),

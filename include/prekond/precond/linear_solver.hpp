@@ -31,8 +31,8 @@ namespace prekond {
 /// bits.
 ///
 /// Rows whose columns do not ascend are sorted, in a copy, and a note says so. Values that are written into
-/// the caller's arrays then count from set_values on. A matrix by blocks, where they are not sorted, is solved
-/// by its single rows.
+/// the caller's arrays then count from set_values on. A matrix by blocks, where they are not sorted, is
+/// solved by its single rows.
 ///
 /// Cost besides the methods': a pass over A and one over its columns that check it, and one where methods are
 /// chosen. Memory: A is copied only where its rows have to be sorted, with 8 bytes an entry.
