@@ -140,7 +140,7 @@ def in_words(label):
     """A method of the table for a reader: "`matched`, `ilut`, p 60, GMRES"."""
     method, solver = label.split(", ")
     name, *options = method.split(":")
-    names = {"bicgstab": ", BiCGSTAB", "gmres": ", GMRES", "cg": ""}
+    names = {"bicgstab": ", BiCGSTAB", "gmres": ", GMRES", "idr": ", IDR", "cg": ""}
     values = [option.split("=") for option in options]
     texts = [f"`{value}`" if key == "inner" else f"{key.split('.')[-1]} {value}" for key, value in values if not key.endswith("tau")]
     return ", ".join([f"`{name}`", *texts]) + names[solver]
