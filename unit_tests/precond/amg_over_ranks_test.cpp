@@ -25,7 +25,6 @@
 #include "testing/across_ranks.hpp"
 #include "testing/distributed_cases.hpp"
 #include "testing/distributed_problems.hpp"
-#include "testing/tool_events.hpp"
 
 namespace prekond::testing {
 namespace {
@@ -463,7 +462,7 @@ TYPED_TEST(AmgOverRanksTest, AKCycleAllocatesNothingAndTakesNoStepsOnAnExactLeve
   const HostMatrix<double> whole = problem("poisson2d:30");
   const Parts parts = consecutive_parts({300, 0, 600});
   for (const bool exact : {true, false}) {  // the only level below is gathered
-    std::vector<std::string> kernels, allocations;
+    NotedEvents events;
     run_ranks(3, [&](const Rank& rank) {
       const TypeParam space;
       const MatrixOfRank<double, TypeParam> a(rank, whole, parts);
@@ -475,19 +474,12 @@ TYPED_TEST(AmgOverRanksTest, AKCycleAllocatesNothingAndTakesNoStepsOnAnExactLeve
       const auto workspace = m->make_workspace(space, 2);
       const MultiVector<double, TypeParam> x("x", parts[rank.rank].size(), 2),
           y("y", parts[rank.rank].size(), 2);
-      // One rank listens for all, from when all are ready until all have ended.
-      std::unique_ptr<ToolEvents> events;
-      rank.all_gather("ready", 0);
-      if (rank.rank == 0) events = std::make_unique<ToolEvents>();
-      rank.all_gather("begin", 0);
-      m->apply(space, x, y, *workspace);
-      rank.all_gather("end", 0);
-      if (rank.rank > 0) return;
-      kernels = events->kernels();
-      allocations = events->allocations();
+      const NotedEvents noted = events_of_all(rank, [&] { m->apply(space, x, y, *workspace); });
+      if (rank.rank == 0) events = noted;
     });
-    EXPECT_THAT(allocations, Each(StartsWith("prekond::testing")));  // the matrix's sums over ranks
-    EXPECT_EQ(std::count(kernels.begin(), kernels.end(), "prekond::amg::take_both_steps"), exact ? 0 : 3);
+    EXPECT_THAT(events.allocations, Each(StartsWith("prekond::testing")));  // the matrix's sums over ranks
+    EXPECT_EQ(std::count(events.kernels.begin(), events.kernels.end(), "prekond::amg::take_both_steps"),
+              exact ? 0 : 3);
   }
 }
 

@@ -15,7 +15,6 @@
 #include "testing/across_ranks.hpp"
 #include "testing/distributed_cases.hpp"
 #include "testing/distributed_problems.hpp"
-#include "testing/tool_events.hpp"
 
 namespace prekond::testing {
 namespace {
@@ -244,7 +243,7 @@ TYPED_TEST(PolynomialRanksTest, AnApplicationExchangesOnceAProductAndAllocatesNo
   const HostMatrix<double> whole = problem("poisson2d:9");
   const Parts parts = consecutive_parts({30, 0, 40, 11});
   for (const int degree : {0, 1, 4}) {
-    std::vector<std::string> kernels, allocations;
+    NotedEvents events;
     run_ranks(4, [&](const Rank& rank) {
       const TypeParam space;
       const MatrixOfRank<double, TypeParam> a(rank, whole, parts);
@@ -253,20 +252,13 @@ TYPED_TEST(PolynomialRanksTest, AnApplicationExchangesOnceAProductAndAllocatesNo
       const auto workspace = m->make_workspace(space, 2);
       const MultiVector<double, TypeParam> x("x", parts[rank.rank].size(), 2),
           y("y", parts[rank.rank].size(), 2);
-      // One rank listens for all, from when all are ready until all have ended.
-      std::unique_ptr<ToolEvents> events;
-      rank.all_gather("ready", 0);
-      if (rank.rank == 0) events = std::make_unique<ToolEvents>();
-      rank.all_gather("begin", 0);
-      m->apply(space, x, y, *workspace);
-      rank.all_gather("end", 0);
-      if (rank.rank > 0) return;
-      kernels = events->kernels();
-      allocations = events->allocations();
+      const NotedEvents noted = events_of_all(rank, [&] { m->apply(space, x, y, *workspace); });
+      if (rank.rank == 0) events = noted;
     });
-    EXPECT_TRUE(allocations.empty()) << allocations.front();
-    EXPECT_EQ(std::count(kernels.begin(), kernels.end(), "prekond::import::pack"), 4 * degree);
-    EXPECT_EQ(std::count(kernels.begin(), kernels.end(), "prekond::import::unpack"), 4 * degree);
+    EXPECT_TRUE(events.allocations.empty()) << events.allocations.front();
+    EXPECT_EQ(std::count(events.kernels.begin(), events.kernels.end(), "prekond::import::pack"), 4 * degree);
+    EXPECT_EQ(std::count(events.kernels.begin(), events.kernels.end(), "prekond::import::unpack"),
+              4 * degree);
   }
 }
 

@@ -4,6 +4,7 @@
 /// Methods over ranks in one process, and the same on one rank.
 #include "testing/distributed_cases.hpp"
 #include "testing/matrix_of_rank.hpp"
+#include "testing/tool_events.hpp"
 
 #include <prekond/krylov/cg.hpp>
 #include <prekond/precond/distributed_preconditioner.hpp>
@@ -99,6 +100,24 @@ template <class Space>
 std::int64_t cg_iterations(const Setup& setup, const HostMatrix<double>& whole, const Parts& parts,
                            const std::function<void(Across<Space>&)>& prepare = {}) {
   return iterations_of<Space>("cg", setup, whole, parts, prepare);
+}
+
+struct NotedEvents {
+  std::vector<std::string> kernels, allocations;
+};
+
+/// Collective. The events of the work of all ranks, which one notes, from when all are ready until all have
+/// ended. \returns none on the others
+template <class Work>
+NotedEvents events_of_all(const Rank& rank, const Work& work) {
+  std::unique_ptr<ToolEvents> events;
+  rank.all_gather("ready", 0);
+  if (rank.rank == 0) events = std::make_unique<ToolEvents>();
+  rank.all_gather("begin", 0);
+  work();
+  rank.all_gather("end", 0);
+  if (!events) return {};
+  return {events->kernels(), events->allocations()};
 }
 
 }  // namespace prekond::testing
