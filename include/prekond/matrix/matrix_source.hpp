@@ -75,9 +75,12 @@ class MatrixSource {
     }
     return m_csr;
   }
-  /// The same knowledge of other rows, such as those of the same matrix with sorted columns, in place of
-  /// these rows or blocks. They are viewed, and there are no blocks. \throws InputError where they are not as
-  /// many
+  /// The same by blocks, where it was given so; else null.
+  const block_view* blocks() const { return m_blocks ? &*m_blocks : nullptr; }
+
+  /// A source of other rows, such as those of the same matrix with sorted columns, with the same near null
+  /// space and the other knowledge of this one. It views the rows and has no blocks. \throws InputError where
+  /// the rows or columns are not as many
   MatrixSource with_rows(const matrix_view& rows) const {
     if (rows.num_rows != m_num_rows || rows.num_cols != m_num_cols)
       throw InputError("MatrixSource: " + std::to_string(rows.num_rows) + " x " +
@@ -89,8 +92,6 @@ class MatrixSource {
     other.m_expansion = nullptr;
     return other;
   }
-  /// The same by blocks, where it was given so; else null.
-  const block_view* blocks() const { return m_blocks ? &*m_blocks : nullptr; }
 
   /// d: rows d k .. d k + d - 1 are the unknowns of node k, 3 displacements say. 1 where nothing was said.
   int unknowns_per_node() const { return m_unknowns_per_node; }

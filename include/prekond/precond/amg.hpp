@@ -245,10 +245,10 @@ struct AmgOptions {
 /// With cycle = k (Notay, Vassilevski, Numer. Linear Algebra Appl. 15 (2008)) B_c is two steps of a Krylov
 /// method from zero, preconditioned by the cycle on A_c: of flexible conjugate gradients where the options
 /// are for symmetric positive definite A and the V-cycle is symmetric, else of flexible GCR. Both steps are
-/// always taken, whatever the values, so that the host reads nothing (over ranks their sums are messages).
-/// Each of several vectors has its own coefficients. A vector whose first inner products give no step (zero,
-/// not finite) is not corrected; one whose second give none has the first step. M then is another operator
-/// for another vector (Properties::is_variable).
+/// always taken, whatever the values, so that the host reads no inner product. On several ranks each step
+/// sends its inner products in a message. Each of several vectors has its own coefficients. A vector whose
+/// first inner products give no step (zero, not finite) is not corrected; one whose second give none has the
+/// first step. M then is another operator for another vector (Properties::is_variable).
 ///
 /// Setup of a level by aggregation, all on the device:
 /// 1. The graph of strongly coupled nodes, see strong_connections. On each coarser level theta is halved.
